@@ -9,7 +9,6 @@ enum ChatEvent: Equatable, Sendable {
     case front(ChatDestination)
     /// The person does something in front of another chat of the window.
     case inputElsewhere(InputEvent)
-    /// Another chat of the window comes in front.
     case behindOthers
     /// What all chats of the window show of themselves, and the place of this one.
     case others([ChatGlance], place: Int)
@@ -22,19 +21,15 @@ enum ChatEvent: Equatable, Sendable {
     /// Both clocks, now. The session sends it before each batch of other events, and when `nextChange` is due. A sign
     /// is that something in the batch is the person's doing, so that nobody is away who has just come back.
     case tick(Moment, isSign: Bool = false)
-    /// A key, a paste, the mouse or the terminal's focus.
     case input(InputEvent)
     /// A whole line, of somebody without a screen.
     case line(String)
-    /// The terminal has another size.
     case resized(Size)
     /// The process is about to stop (SIGTSTP, or after `suspendProcess`).
     case suspending
-    /// The process runs again after a stop.
     case resumed
     /// A terminal was attached to tmux or screen, in which the client runs, or none is any more.
     case attached(Bool)
-    /// The person's editor has ended.
     case edited(TextEditor.Outcome)
     /// By what the terminal was given a notification that was a test.
     case notified(by: [NotificationMethod])
@@ -44,7 +39,6 @@ enum ChatEvent: Equatable, Sendable {
     case bounded(messageBytes: Int)
     /// What the credentials may do; nil where the network has not said.
     case permitted(AccessRights?)
-    /// The connection's status changed.
     case statusChanged(ConnectionStatus)
     /// What the subscription of one joined topic or pattern tells, by its name as joined.
     case topic(String, [TopicEvent])
@@ -52,17 +46,12 @@ enum ChatEvent: Equatable, Sendable {
     case past(String, PastNews)
     /// Where an own line or letter is on its way.
     case published(PublishNews)
-    /// News of the postbox.
     case postbox(PostboxNews)
     /// What became of what was asked about the person's own postboxes, and of sent letters.
     case postboxes(PostboxesNews)
-    /// Who is in a topic.
     case people(topic: String, PresenceRoster)
-    /// What the local store has of what is looked for.
     case search(SearchNews)
-    /// News of the lab.
     case lab(LabNews)
-    /// News of the configuration file.
     case configuration(ConfigurationNews)
     /// Whether more comes than the screen can take; it lags behind then, and loses nothing.
     case behind(Bool)
@@ -73,7 +62,6 @@ enum ChatEvent: Equatable, Sendable {
     /// A sentence for the person, such as a failure that belongs to nothing on the screen.
     case notice(String, isFailure: Bool)
 
-    /// News of a topic's past.
     enum PastNews: Equatable, Sendable {
         /// What the local store has of the topic, before anything is asked of the network.
         case kept(KeptTopic)
@@ -86,11 +74,9 @@ enum ChatEvent: Equatable, Sendable {
         case historyFailed(RelayError)
     }
 
-    /// News of the lab.
     enum LabNews: Equatable, Sendable {
         /// The connection goes through the proxy. What cannot be done here, and why.
         case opened([LabAct.Name: String])
-        /// How the run goes.
         case glance(LabReport)
         /// It is over, and the connection goes to the server itself again.
         case over(LabReport)
@@ -100,7 +86,6 @@ enum ChatEvent: Equatable, Sendable {
         case refused(String)
     }
 
-    /// News of the configuration file.
     enum ConfigurationNews: Equatable, Sendable {
         /// It says something else of what the chat goes by.
         case changed(ChatSettings)
@@ -121,14 +106,12 @@ enum ChatEvent: Equatable, Sendable {
         case foundElsewhere(request: UInt64, Search.Answer)
         /// Why there is none.
         case failed(request: UInt64, String, asker: Int? = nil)
-        /// Messages around a place.
         case around(request: UInt64, ExcerptPart)
         case aroundFailed(request: UInt64, String)
     }
 
     /// Answers about the person's own postboxes, and about sent letters: one for each effect.
     enum PostboxesNews: Equatable, Sendable {
-        /// They are these.
         case listed([Postbox])
         /// One was changed: as it is now, or was before it was deleted, and all that there are; nil
         /// where the network has not said that any more.
@@ -140,9 +123,7 @@ enum ChatEvent: Equatable, Sendable {
         case sentFailed(String)
     }
 
-    /// News of the postbox.
     enum PostboxNews: Equatable, Sendable {
-        /// The person's postboxes.
         case boxes([Postbox])
         /// What this machine keeps of them, nil where the network has never told them, and how many letters of each it
         /// keeps, by its id.
@@ -163,9 +144,7 @@ enum ChatEvent: Equatable, Sendable {
         case created(PostboxMessage)
         /// Of so many of the letters that `delete` was asked for it is known what became of them.
         case deleting(done: Int)
-        /// What `delete` did.
         case deleted(BulkDeletion)
-        /// What became of a letter that was to be saved in a file.
         case saving(LetterFile.Outcome)
         /// The subscription to new letters.
         case subscription(PlatformSubscriptionStatus)
@@ -179,14 +158,8 @@ extension ChatEvent {
         case .opened, .search, .postboxes, .lab: true
         case .past(_, .keptUnread): false
         case .past: true
-        case .postbox(let news):
-            switch news {
-            case .page, .pageFailed, .keptPage, .deleted, .saving: true
-            // Letters are marked behind what the person does.
-            case .boxes, .keptBoxes, .counts, .read, .portion, .portionFailed, .created, .deleting,
-                .subscription:
-                false
-            }
+        // Letters are marked behind what the person does.
+        case .postbox(.page), .postbox(.pageFailed), .postbox(.keptPage), .postbox(.deleted), .postbox(.saving): true
         default: false
         }
     }

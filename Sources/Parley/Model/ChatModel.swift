@@ -6,27 +6,20 @@ import Terminal
 ///
 /// Remote text is kept as it came; only the views draw it, and only through the gate of `SafeText`.
 final class ChatModel {
-    /// The terminal's size.
     var size: Size
-    /// What both clocks last said.
     var now: Moment
     /// Whose wall clock is shown.
     var zone: DisplayZone
     /// What of the configuration counts now; ``configure(_:)`` changes it.
     var settings = ChatSettings()
-    /// Whether the person is here, and what calls them while they are not.
     var attention: Attention
-    /// What is known of the network, and of what goes on there.
     var network: NetworkState
-    /// What is in front of the person.
     var screen = Screen()
     /// Where it stands beside the chats of other networks.
     var window = WindowPlace()
-    /// The text being written.
     var compose = Compose()
     /// Where it is being written, and what is being written elsewhere.
     var writing = Writing()
-    /// What the person was told last.
     var notices = Notices()
     /// What was listed last, whose numbers count for commands.
     var listed = Listed()
@@ -51,7 +44,6 @@ final class ChatModel {
         network = NetworkState(identity: identity, status: status)
     }
 
-    /// What was listed last.
     struct Listed: Equatable, Sendable {
         /// The sent letters, whose numbers count for `/sent`.
         var sent: [KeptLetter] = []
@@ -77,11 +69,7 @@ final class ChatModel {
 
     /// Whether the person can be taken to see the newest row of what is shown.
     var isWatching: Bool {
-        guard window.isInFront, attention.tracker.isForeground, screen.overlay == nil,
-            case .conversation(let name) = screen.view
-        else {
-            return false
-        }
+        guard screen.overlay == nil, let name = lookedAt else { return false }
         return network.conversations.named(name)?.scroll == .bottom
     }
 
@@ -91,32 +79,30 @@ final class ChatModel {
     /// Messages among these that call the person.
     var unseenMentions: Int { network.conversations.unseenMentions }
 
-    /// Letters in the postboxes that were not read.
     var unreadLetters: Int { network.inbox.unreadCount }
 
     /// When the screen changes by time alone; nil when it does not.
     func nextChange(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         var next: ContinuousClock.Instant?
-        if let end = notices.shown?.until, end > instant { next = end }
+        func consider(_ change: ContinuousClock.Instant?) {
+            if let change, change > instant { next = next.map { min($0, change) } ?? change }
+        }
+        consider(notices.shown?.until)
         if let retry = network.status.nextRetryAt, retry > instant {
             // A countdown of whole seconds changes where a whole number of seconds is left.
             let left = instant.duration(to: retry)
             let whole = left.components.attoseconds == 0 ? left - .seconds(1) : .seconds(left.components.seconds)
-            let tick = retry.advanced(by: .zero - whole)
-            next = next.map { min($0, tick) } ?? tick
+            consider(retry.advanced(by: .zero - whole))
         }
-        if let due = attention.absence?.due, due > instant { next = next.map { min($0, due) } ?? due }
-        if let due = idleDue, due > instant { next = next.map { min($0, due) } ?? due }
-        if let due = attention.calls.due, due > instant { next = next.map { min($0, due) } ?? due }
-        if let tick = network.inbox.deletion.nextChange(after: instant) {
-            next = next.map { min($0, tick) } ?? tick
-        }
-        if let tick = nextAge(after: instant) { next = next.map { min($0, tick) } ?? tick }
-        if let end = network.times.recovery?.until, end > instant { next = next.map { min($0, end) } ?? end }
+        consider(attention.absence?.due)
+        consider(idleDue)
+        consider(attention.calls.due)
+        consider(network.inbox.deletion.nextChange(after: instant))
+        consider(nextAge(after: instant))
+        consider(network.times.recovery?.until)
         let outageBegan = network.status.isLongOutage ? network.status.outageBegan : nil
-        for began in [outageBegan, network.times.attemptBegan, network.status.silentSince].compactMap(\.self) {
-            let tick = instant.advanced(by: Wording.untilElapsedChanges(began.duration(to: instant)))
-            next = next.map { min($0, tick) } ?? tick
+        for case let began? in [outageBegan, network.times.attemptBegan, network.status.silentSince] {
+            consider(instant.advanced(by: Wording.untilElapsedChanges(began.duration(to: instant))))
         }
         return next
     }

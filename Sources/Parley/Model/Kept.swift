@@ -10,11 +10,9 @@ struct KeptDesk: Equatable, Sendable {
     var lines: [KeptLine] = []
     /// What waits to be sent and what was not sent, oldest first.
     var unsent: [KeptPublish] = []
-    /// The names of those who are ignored.
     var ignored: Set<String> = []
     /// The topics and patterns that are muted, beside those of the configuration.
     var muted: [String] = []
-    /// What was chosen about the screen.
     var choices = DeskChoices()
     /// What was in view; nil where that is not known.
     var place: Place?
@@ -45,78 +43,66 @@ extension Place {
 
 /// What the person has chosen with keys and commands; it counts at later starts, and before the configuration.
 struct DeskChoices: Hashable, Sendable {
-    /// Whether the topics stand by activity; nil for as they were put.
-    var areTopicsByActivity: Bool?
-    /// Whether the topics are folded away; nil for what the configuration says.
-    var areTopicsFolded: Bool?
-    /// Whether the postbox lists the oldest letters first; nil for the newest.
-    var areLettersOldestFirst: Bool?
-    /// Whether a page of letters is sorted by sender; nil for as it was listed.
-    var areLettersBySender: Bool?
-    /// Whether a page of letters is sorted by postbox; nil for as it was listed.
-    var areLettersByPostbox: Bool?
-    /// Whether the postbox shows the letters alone that were not read; nil for all.
-    var areUnreadLettersAlone: Bool?
-    /// Whether the connection is kept while the person looks elsewhere; nil where nothing was chosen.
-    var keepsConnection: Bool?
-    /// Whether the person was told what a suspension is.
-    var isSuspensionExplained: Bool?
+    /// A bit for each choice that was made, and for each that is yes: they are compared at every event.
+    private var made: UInt8 = 0
+    private var yes: UInt8 = 0
 
-    /// One choice; its raw value is its name in the local store, and stays.
-    enum Name: String, CaseIterable, Hashable, Sendable {
-        case topicsByActivity = "topics-by-activity"
-        case topicsFolded = "topics-folded"
-        case lettersOldestFirst = "letters-oldest-first"
-        case lettersBySender = "letters-by-sender"
-        case lettersByPostbox = "letters-by-postbox"
-        case unreadLettersAlone = "unread-letters-alone"
-        case keepsConnection = "keeps-connection"
-        case suspensionExplained = "suspension-explained"
+    enum Name: UInt8, CaseIterable, Hashable, Sendable {
+        /// Whether the topics stand by activity; nil for as they were put.
+        case topicsByActivity
+        /// Whether the topics are folded away; nil for what the configuration says.
+        case topicsFolded
+        /// Whether the postbox lists the oldest letters first; nil for the newest.
+        case lettersOldestFirst
+        /// Whether a page of letters is sorted by sender; nil for as it was listed.
+        case lettersBySender
+        /// Whether a page of letters is sorted by postbox; nil for as it was listed.
+        case lettersByPostbox
+        /// Whether the postbox shows the letters alone that were not read; nil for all.
+        case unreadLettersAlone
+        /// Whether the connection is kept while the person looks elsewhere; nil where nothing was chosen.
+        case keepsConnection
+        /// Whether the person was told what a suspension is.
+        case suspensionExplained
+
+        /// Its name in the local store, which stays.
+        var kept: String {
+            switch self {
+            case .topicsByActivity: "topics-by-activity"
+            case .topicsFolded: "topics-folded"
+            case .lettersOldestFirst: "letters-oldest-first"
+            case .lettersBySender: "letters-by-sender"
+            case .lettersByPostbox: "letters-by-postbox"
+            case .unreadLettersAlone: "unread-letters-alone"
+            case .keepsConnection: "keeps-connection"
+            case .suspensionExplained: "suspension-explained"
+            }
+        }
     }
 
     init() {}
 
-    /// Choices as the local store has them.
     init(_ kept: [String: Bool]) {
-        for name in Name.allCases { self[name] = kept[name.rawValue] }
-    }
-
-    /// How a page of letters is sorted.
-    var letterSort: Inbox.Sort {
-        get {
-            if areLettersBySender == true { return .sender }
-            return areLettersByPostbox == true ? .postbox : .list
-        }
-        set {
-            areLettersBySender = newValue == .sender ? true : nil
-            areLettersByPostbox = newValue == .postbox ? true : nil
-        }
+        for name in Name.allCases { self[name] = kept[name.kept] }
     }
 
     subscript(name: Name) -> Bool? {
+        get { made >> name.rawValue & 1 == 0 ? nil : yes >> name.rawValue & 1 == 1 }
+        set {
+            let bit = UInt8(1) << name.rawValue
+            made = newValue == nil ? made & ~bit : made | bit
+            yes = newValue == true ? yes | bit : yes & ~bit
+        }
+    }
+
+    var letterSort: Inbox.Sort {
         get {
-            switch name {
-            case .topicsByActivity: areTopicsByActivity
-            case .topicsFolded: areTopicsFolded
-            case .lettersOldestFirst: areLettersOldestFirst
-            case .lettersBySender: areLettersBySender
-            case .lettersByPostbox: areLettersByPostbox
-            case .unreadLettersAlone: areUnreadLettersAlone
-            case .keepsConnection: keepsConnection
-            case .suspensionExplained: isSuspensionExplained
-            }
+            if self[.lettersBySender] == true { return .sender }
+            return self[.lettersByPostbox] == true ? .postbox : .list
         }
         set {
-            switch name {
-            case .topicsByActivity: areTopicsByActivity = newValue
-            case .topicsFolded: areTopicsFolded = newValue
-            case .lettersOldestFirst: areLettersOldestFirst = newValue
-            case .lettersBySender: areLettersBySender = newValue
-            case .lettersByPostbox: areLettersByPostbox = newValue
-            case .unreadLettersAlone: areUnreadLettersAlone = newValue
-            case .keepsConnection: keepsConnection = newValue
-            case .suspensionExplained: isSuspensionExplained = newValue
-            }
+            self[.lettersBySender] = newValue == .sender ? true : nil
+            self[.lettersByPostbox] = newValue == .postbox ? true : nil
         }
     }
 }
@@ -125,7 +111,6 @@ extension KeptPublish {
     /// Whether it waits for the network, and not for the person.
     var waits: Bool { if case .notSent = state { false } else { true } }
 
-    /// How a line of an earlier run is shown.
     var lineState: PendingLine.State {
         switch state {
         case .queued, .sending: .queued
@@ -152,6 +137,5 @@ struct KeptTopic: Equatable, Sendable {
 struct Draft: Hashable, Sendable {
     /// The conversation in view; empty where none was.
     var conversation = ""
-    /// The text.
     var text = ""
 }

@@ -2,35 +2,27 @@ import Relay
 
 /// What is known of the network, and of what goes on there.
 struct NetworkState: Equatable, Sendable {
-    /// Who is signed in where.
     var identity: Identity
     /// What the credentials may do; nil where the network has not said.
     var rights: AccessRights?
     /// Bytes of text that a message can have.
     var messageBytes = Compose.messageBytes
-    /// The connection.
     var status: ConnectionStatus
-    /// When it was lost and came back.
     var times = ConnectionTimes()
     /// What happened to the connection, newest last.
     var log = ConnectionLog()
-    /// The joined topics.
     var conversations = ConversationList()
     /// Whose and which messages stay quiet.
     var quiet = Quiet()
-    /// What is not followed until it is in view.
     var resting = Resting()
     /// Who is in the topic in view, and where others see this person.
     var people = People()
     /// Where others were told that this person types; nil where they know of nothing.
     var typing: ToldTyping?
-    /// The postbox.
     var inbox = Inbox()
-    /// What is on its way.
     var outbox = OutboxState()
     /// The topics that the person has named, while the local store is being opened; nil otherwise.
     var opening: [String]?
-    /// Whether what the person is at is kept in the local store.
     var keepsDesk = false
 
     init(identity: Identity, status: ConnectionStatus) { (self.identity, self.status) = (identity, status) }
@@ -55,7 +47,6 @@ struct NetworkState: Equatable, Sendable {
         var mutes: [TopicPattern] = []
     }
 
-    /// What is not followed until it is in view.
     struct Resting: Equatable, Sendable {
         var topics: Set<String> = []
         var letters = false
@@ -79,7 +70,6 @@ struct NetworkState: Equatable, Sendable {
     }
 }
 
-/// Who is signed in where.
 struct Identity: Hashable, Sendable {
     var user: String
     var network: String

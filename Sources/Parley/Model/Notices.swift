@@ -1,6 +1,4 @@
-/// What the person was told last.
 struct Notices: Equatable, Sendable {
-    /// A sentence on the bottom line for a while.
     var shown: Notice?
     /// What the person did that could not be done, newest last: it has nothing to do with the connection.
     var mistakes = NoteList()
@@ -31,13 +29,10 @@ struct Notice: Hashable, Sendable {
     enum Kind: Hashable, Sendable { case information, failure }
     /// What a notice is about; when that is settled, the notice goes before its time.
     enum Subject: Hashable, Sendable {
-        /// The state of the connection.
         case connection
         /// Loading older messages of a topic.
         case history(String)
-        /// The configuration file.
         case configuration
-        /// Keys and values.
         case keys
         /// A second ^C quits.
         case quitting
@@ -62,7 +57,6 @@ struct Notice: Hashable, Sendable {
 }
 
 extension ChatModel {
-    /// Adds to the connection log.
     func note(_ text: String) { network.log.record(text, at: now) }
 
     /// Says something on the bottom line for a while. A failure can be read in the log from then on, or, where it

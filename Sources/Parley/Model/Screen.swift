@@ -2,25 +2,20 @@ import Terminal
 
 /// What is in front of the person, and where they are in it.
 struct Screen: Equatable, Sendable {
-    /// What the main pane shows.
     var view = MainView.welcome
     /// What Escape leads back to, the last one first to come.
     var trail: [MainView] = []
-    /// Which part of the screen takes the keys.
     var focus = Focus.compose
     /// The keys of a chord that were pressed; more have to follow.
     var chord: [Key] = []
     /// Whether ^C was pressed just now on an empty compose pane.
     var quitIsArmed = false
-    /// The messages that the main pane's keys are for.
     var marks = Marks()
-    /// The sidebar's cursor and scroll.
     var sidebar = Sidebar()
     /// What lies over the panes.
     var overlay: Overlay?
     /// The first steps; nil where they are done, or the person was here before.
     var tour: Tour?
-    /// The places where the person was, the present one first.
     var visits: [Place] = []
     /// The jump from one unread topic to the next, while the person is where it has led.
     var jump: Jump?
@@ -33,19 +28,15 @@ struct Screen: Equatable, Sendable {
     /// Whether more comes than the screen can take.
     var isBehind = false
 
-    /// The messages that the main pane's keys are for.
     struct Marks: Equatable, Sendable {
-        /// The one that is selected.
         var selection: ChatModel.Selection?
         /// The one that was selected when the text was begun, for a command that is meant for it.
         var selectionBeforeText: ChatModel.Selection?
         /// The one that a jump has led to: the keys begin there, until one is selected.
         var landing: ChatModel.Selection?
-        /// What is looked for in the conversation in view.
         var find: ChatModel.Find?
         /// What was looked for when the text was begun, for a command that goes on with it.
         var findBeforeText: ChatModel.Find?
-        /// The one that a search has led to.
         var found: FoundMark?
     }
 }

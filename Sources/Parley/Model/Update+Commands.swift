@@ -60,7 +60,6 @@ extension ChatModel {
         }
     }
 
-    /// Whether an answer is one to a letter.
     private var answersLetter: Bool {
         if case .inbox = screen.view { hasScreen && network.inbox.selectedLetter != nil } else { false }
     }
@@ -293,7 +292,6 @@ extension ChatModel {
         if case .question(let question)? = screen.overlay { question.act == .quitDeleting } else { false }
     }
 
-    /// Does what a question asked about.
     func answerYes(_ question: Question) -> ChatEffects {
         screen.overlay = nil
         switch question.act {

@@ -7,7 +7,6 @@ extension ChatModel {
         recognizeMentions()
     }
 
-    /// Takes in what has become of the configuration file.
     func handleConfigurationNews(_ news: ChatEvent.ConfigurationNews) -> ChatEffects {
         switch news {
         case .changed(let new):

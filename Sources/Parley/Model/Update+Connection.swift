@@ -2,7 +2,6 @@ import Relay
 import Terminal
 
 extension ChatModel {
-    /// Takes in a connection status.
     func statusChanged(_ newStatus: ConnectionStatus) -> ChatEffects {
         let before = network.status
         network.status = newStatus

@@ -80,7 +80,6 @@ extension ChatModel {
         return omitted.breaks
     }
 
-    /// Says that the text can take no more.
     func sayFull(_ words: String) {
         say("\(words): the text can have \(Wording.grouped(compose.editor.limit)) characters.", .failure)
     }
@@ -136,7 +135,6 @@ extension ChatModel {
         return []
     }
 
-    /// A key over a list of which Enter opens a line.
     private func press(
         _ key: Key, as step: ListKey?, over listing: Listing, _ selected: Int
     ) -> ChatEffects {
@@ -178,7 +176,6 @@ extension ChatModel {
         }
     }
 
-    /// Carries out the action of a key that works everywhere.
     func perform(_ action: EverywhereKey, isSecondInterrupt: Bool = false) -> ChatEffects {
         switch action {
         case .commands: togglePalette(.commands)
@@ -216,7 +213,6 @@ extension ChatModel {
 
     // MARK: Panes
 
-    /// Goes on to the next pane.
     private func nextPane() {
         screen.focus = isSidebarHidden && screen.focus == .compose ? .main : screen.focus.next
     }
@@ -251,11 +247,10 @@ extension ChatModel {
     /// - Returns: whether something else was stopped, closed or returned to than the text.
     @discardableResult
     func escape() -> Bool {
-        if notices.shown != nil { notices.shown = nil }
+        notices.shown = nil
         dismissAbsence()
         screen.tour = nil
-        if stopDeletion() || stopMarking() { return true }
-        if screen.view.pane.escape(on: self) { return true }
+        if stopDeletion() || stopMarking() || screen.view.pane.escape(on: self) { return true }
         let back = screen.trail.popLast()
         if let back {
             if let found = screen.marks.found, let scroll = found.scrollBefore {
@@ -326,7 +321,6 @@ struct OmittedBreaks: Hashable, Sendable {
     let breaks: String
     /// How many bytes the text had then: it was not changed while it has these.
     let bytes: Int
-    /// When that was.
     let at: ContinuousClock.Instant
 }
 

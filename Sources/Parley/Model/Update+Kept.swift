@@ -29,7 +29,7 @@ extension ChatModel {
         tellOfHidden(kept.unsent)
         effects += bringBackWriting(kept, named)
         // Each topic is read from the store behind the one before it: the one in view waits for no other.
-        if case .conversation(let name) = screen.view,
+        if let name = screen.view.topic,
             let place = effects.core.firstIndex(of: .topics(.subscribe(topic: name)))
         {
             effects.core.insert(effects.core.remove(at: place), at: 0)
@@ -97,34 +97,33 @@ extension ChatModel {
 
     /// Takes in what was chosen about the screen, but for what was chosen again since the program began.
     private func bringBack(_ kept: DeskChoices) -> ChatEffects {
-        if network.conversations.order == .byHand, kept.areTopicsByActivity == true {
+        if network.conversations.order == .byHand, kept[.topicsByActivity] == true {
             network.conversations.show(in: .byActivity)
         }
-        if screen.sidebar.foldChoice == nil { screen.sidebar.foldChoice = kept.areTopicsFolded }
+        if screen.sidebar.foldChoice == nil { screen.sidebar.foldChoice = kept[.topicsFolded] }
         // Without a screen no key would change it again.
         if hasScreen {
             network.inbox.bringBack(
-                kept.areLettersOldestFirst == true ? .oldestFirst : .newestFirst, kept.letterSort,
-                isUnreadAlone: kept.areUnreadLettersAlone == true)
+                kept[.lettersOldestFirst] == true ? .oldestFirst : .newestFirst, kept.letterSort,
+                isUnreadAlone: kept[.unreadLettersAlone] == true)
         }
-        if kept.isSuspensionExplained == true { attention.suspension.isExplained = true }
-        guard attention.suspension.keeps == nil, let keeps = kept.keepsConnection else { return [] }
+        if kept[.suspensionExplained] == true { attention.suspension.isExplained = true }
+        guard attention.suspension.keeps == nil, let keeps = kept[.keepsConnection] else { return [] }
         attention.suspension.keeps = keeps
         return keeps ? [.connection(.setSuspension(attention.suspension.policy))] : []
     }
 
     // MARK: Keeping
 
-    /// What is chosen about the screen.
     var deskChoices: DeskChoices {
         var choices = DeskChoices()
-        if network.conversations.order == .byActivity { choices.areTopicsByActivity = true }
-        choices.areTopicsFolded = screen.sidebar.foldChoice
-        if network.inbox.order == .oldestFirst { choices.areLettersOldestFirst = true }
+        if network.conversations.order == .byActivity { choices[.topicsByActivity] = true }
+        choices[.topicsFolded] = screen.sidebar.foldChoice
+        if network.inbox.order == .oldestFirst { choices[.lettersOldestFirst] = true }
         choices.letterSort = network.inbox.sort
-        if network.inbox.filter?.isUnreadAlone == true { choices.areUnreadLettersAlone = true }
-        choices.keepsConnection = attention.suspension.keeps
-        choices.isSuspensionExplained = attention.suspension.isExplained ? true : nil
+        if network.inbox.filter?.isUnreadAlone == true { choices[.unreadLettersAlone] = true }
+        choices[.keepsConnection] = attention.suspension.keeps
+        if attention.suspension.isExplained { choices[.suspensionExplained] = true }
         return choices
     }
 
@@ -149,9 +148,7 @@ extension ChatModel {
 
     /// What an event has changed of what is kept.
     ///
-    /// - Parameters:
-    ///   - mark: what was before the event.
-    ///   - isTyping: whether the event can have changed the text that is being written.
+    /// - Parameter isTyping: whether it can have changed the text that is being written.
     func changesToKeep(since mark: DeskMark, isTyping: Bool) -> ChatEffects {
         let typed = compose.editor.history.suffix(max(0, compose.editor.keptCount - mark.lines)).map { writing.add($0) }
         guard mark.isKept, network.keepsDesk else { return [] }
@@ -164,19 +161,15 @@ extension ChatModel {
             effects.core.append(.store(.keepChoice(name, choices[name])))
         }
         if let place = screen.visits.first, place != mark.place { effects.core.append(.store(.keepPlace(place))) }
-        if isTyping { effects += draftToKeep() }
+        if isTyping, compose.text != writing.keptDraft {
+            writing.keptDraft = compose.text
+            effects.core.append(.store(.keepDraft(Draft(conversation: writing.place, text: compose.text))))
+        }
         if isWatching, let name = lookedAt, let read = network.conversations.update(name, { $0.noteRead() }),
             let sequence = read
         {
             effects.core.append(.topics(.keepReadMark(topic: name, sequence: sequence)))
         }
         return effects
-    }
-
-    private func draftToKeep() -> ChatEffects {
-        let text = compose.text
-        guard text != writing.keptDraft else { return [] }
-        writing.keptDraft = text
-        return [.store(.keepDraft(Draft(conversation: writing.place, text: text)))]
     }
 }

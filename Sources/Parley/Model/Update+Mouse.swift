@@ -1,7 +1,6 @@
 import Terminal
 
 extension ChatModel {
-    /// Lines that one turn of the wheel scrolls.
     private static let wheelLines = 3
 
     /// Takes in the mouse. Everything that it can do, keys can.

@@ -119,7 +119,7 @@ extension ChatModel {
             case .offline where isOffline: say("Older messages come when connected.")
             case .unknown, .loading, .more, .offline:
                 // The newest ones would be dropped for them, since those are what is in view.
-                guard hasScreen || conversation.hasRoom(for: Self.historyPage) else {
+                if !hasScreen, conversation.rows.count + Self.historyPage > Conversation.rowLimit {
                     let count = Wording.grouped(Conversation.rowLimit)
                     return tell("Parley keeps \(count) messages of a topic at once; parley history has more.")
                 }
@@ -137,7 +137,6 @@ extension ChatModel {
         }
     }
 
-    /// Goes on with the list in view, or behind what was found.
     func showMore() -> ChatEffects {
         switch screen.view {
         case .inbox: return nextPage()
@@ -168,9 +167,4 @@ extension ChatModel {
         case .conversation, .welcome, .reader, .lab: false
         }
     }
-}
-
-extension Conversation {
-    /// Whether older messages have room beside the newest ones.
-    fileprivate func hasRoom(for count: Int) -> Bool { rows.count + count <= Self.rowLimit }
 }

@@ -15,7 +15,7 @@ extension ChatModel {
         }
         screen.overlay = nil
         // A message that was read whole is behind the person, unless what is looked for in it is looked for further.
-        while case .reader(let reader) = screen.view, reader.find == nil || !Self.goesOnFinding(line) {
+        while let reader = screen.view.reader, reader.find == nil || !Self.goesOnFinding(line) {
             _ = ReaderPane(reader: reader).escape(on: self)
         }
         // A list that was read is behind them too, and what was found there: what is no command is for the topic where
@@ -35,23 +35,17 @@ extension ChatModel {
         return effects
     }
 
-    /// Whether a line says something to a topic.
     private static func isText(_ line: String) -> Bool {
         guard line.first == "/", !line.hasPrefix("//") else { return true }
-        guard case .say? = try? SlashCommand.parse(line) else { return false }
-        return true
+        return if case .say? = try? SlashCommand.parse(line) { true } else { false }
     }
 
     private static func goesOnFinding(_ line: String) -> Bool {
-        guard case .find("")? = try? SlashCommand.parse(line) else { return false }
-        return true
+        if case .find("")? = try? SlashCommand.parse(line) { true } else { false }
     }
 
     private func returnToTopic() {
-        switch screen.view {
-        case .conversation, .welcome: return
-        case .inbox, .search, .excerpt, .reader, .lab: break
-        }
+        guard screen.view.topic == nil, screen.view != .welcome else { return }
         for case .topic(let name) in screen.visits where network.conversations.index(of: name) != nil {
             return show(.conversation(name))
         }

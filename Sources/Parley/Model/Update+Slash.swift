@@ -5,19 +5,14 @@ import Terminal
 extension ChatModel {
     /// Notes whether the text that is begun now may be such a command.
     func noteSlash(_ key: Key) {
-        if key == .alt("/"), compose.isEmpty {
-            writing.mayLackSlash = true
-        } else if compose.isEmpty, key.modifiers.isEmpty, case .character = key.code {
-            // The first letter behind it: it stays as it is.
-        } else if compose.isEmpty {
-            writing.mayLackSlash = false
-        }
+        guard compose.isEmpty else { return }
+        // The first letter behind it: it stays as it is.
+        if key.modifiers.isEmpty, case .character = key.code { return }
+        writing.mayLackSlash = key == .alt("/")
     }
 
     /// Gives a text its slash that would be a command with it, and says so: it is not sent before the person has seen
-    /// that.
-    ///
-    /// - Returns: whether it was one.
+    /// that. Whether it was one.
     func mendSlash() -> Bool {
         guard writing.mayLackSlash else { return false }
         writing.mayLackSlash = false
@@ -27,8 +22,7 @@ extension ChatModel {
         compose.editor.moveCursor(to: 0)
         compose.editor.insert("/")
         compose.editor.moveCursor(to: compose.editor.count)
-        var place = ""
-        if case .conversation(let topic) = screen.view { place = " in \(topic)" }
+        let place = screen.view.topic.map { " in \($0)" } ?? ""
         say("Not sent: Esc and / came as Alt-/. Enter runs /\(name)\(place).")
         return true
     }

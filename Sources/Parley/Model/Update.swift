@@ -10,20 +10,25 @@ func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
     let textBefore = model.compose.editor.utf8Count
     let noticeBefore = model.notices.shown
     let traits = event.traits
-    model.notices.answerPerson = traits.contains(.person)
+    model.notices.answerPerson = traits.isPersons
     switch event {
     case .front(let destination):
         effects = model.comeToFront(destination)
     case .inputElsewhere(let input):
-        effects = model.noteSignElsewhere(input)
+        model.attention.lastInput = model.now.instant
+        effects = model.noteSign(input)
     case .behindOthers:
         model.goBehind()
     case .others(let chats, let place):
         model.take(chats, place: place)
     case .leave:
         effects = model.quit()
-    case .start(let topics, let keeps):
-        effects = keeps ? model.startOpening(topics) : model.start(topics)
+    case .start(let topics, keeps: true):
+        // The topics wait for the local store, which knows how each was left.
+        model.network.opening = topics
+        effects = [.store(.open), .letters(.open)]
+    case .start(let topics, keeps: false):
+        effects = model.start(topics)
     case .opened(let desk):
         effects = model.opened(desk)
     case .tick(let moment, let isSign):
@@ -101,7 +106,7 @@ func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
         model.say(text, isFailure ? .failure : .information)
     }
     // Whatever is typed changes how long the text is, but for what the next key makes up for.
-    let hasTyped = traits.contains(.writing) && model.compose.editor.utf8Count != textBefore
+    let hasTyped = traits.isWriting && model.compose.editor.utf8Count != textBefore
     model.followTour(effects)
     if hasTyped, model.notices.shown == noticeBefore { model.notices.passAnswer() }
     model.notices.answerPerson = false
@@ -110,7 +115,7 @@ func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
     let read = model.network.inbox.takeNewlyRead()
     if model.network.keepsDesk { effects.core += read.map { .letters(.keepRead(id: $0.id, postbox: $0.postboxId)) } }
     // First, so that what was typed is safe before it is sent.
-    effects = model.changesToKeep(since: mark, isTyping: traits.contains(.text)) + effects
+    effects = model.changesToKeep(since: mark, isTyping: traits.changesText) + effects
     if model.showWriting() {
         // A text that was there before did not begin behind Alt-/.
         if !model.compose.isEmpty { model.writing.mayLackSlash = false }
@@ -126,26 +131,17 @@ func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
     return effects + model.titleToSet()
 }
 
-/// What is asked of every event, all at once: each look at an event's case copies the event.
-private struct EventTraits: OptionSet {
-    let rawValue: Int
-
-    /// It is something that the person did.
-    static let person = EventTraits(rawValue: 1)
-    /// A change of the text that comes with it is the person's writing.
-    static let writing = EventTraits(rawValue: 2)
-    /// It can change the text being written, or in which conversation that is.
-    static let text = EventTraits(rawValue: 4)
-}
-
 extension ChatEvent {
-    fileprivate var traits: EventTraits {
+    /// Whether it is something that the person did; whether a change of the text that comes with it is their writing;
+    /// whether it can change that text, or in which conversation it is. All at once: each look at an event's case
+    /// copies the event.
+    fileprivate var traits: (isPersons: Bool, isWriting: Bool, changesText: Bool) {
         switch self {
-        case .input: [.person, .writing, .text]
-        case .line: [.person, .text]
-        case .edited: [.writing, .text]
-        case .published: .text
-        default: []
+        case .input: (true, true, true)
+        case .line: (true, false, true)
+        case .edited: (false, true, true)
+        case .published: (false, false, true)
+        default: (false, false, false)
         }
     }
 }
@@ -153,10 +149,7 @@ extension ChatEvent {
 extension ChatModel {
     /// The conversation in front of the person, wherever it is scrolled to; nil while they are away.
     var lookedAt: String? {
-        guard window.isInFront, attention.tracker.isForeground, case .conversation(let name) = screen.view else {
-            return nil
-        }
-        return name
+        window.isInFront && attention.tracker.isForeground ? screen.view.topic : nil
     }
 
     /// What the terminal's title says: who, where, and how much is unread.
@@ -190,7 +183,7 @@ extension ChatModel {
     fileprivate func pass(_ moment: Moment) {
         now = moment
         if let notice = notices.shown, notice.until <= moment.instant {
-            self.notices.shown = nil
+            notices.shown = nil
             screen.quitIsArmed = false
         }
     }
@@ -202,21 +195,13 @@ extension ChatModel {
         return effects + [.letters(.open)]
     }
 
-    /// The topics wait for the local store, which knows how each was left.
-    fileprivate func startOpening(_ topics: [String]) -> ChatEffects {
-        network.opening = topics
-        return [.store(.open), .letters(.open)]
-    }
-
     /// What follows from any event: what is in view counts as read, and every cursor is on something.
     fileprivate func settle(lookedAtBefore: String?) {
         if let before = lookedAtBefore, before != lookedAt { leaveBehind(before) }
         if let name = lookedAt { noteMarker(in: name) }
         if isWatching, let name = lookedAt { network.conversations.update(name) { $0.markRead() } }
-        if case .conversation(let name) = screen.view, network.conversations.index(of: name) == nil {
-            screen.view = fallbackView
-        }
-        if let found = screen.marks.found, !shows(found) { self.screen.marks.found = nil }
+        if let name = screen.view.topic, network.conversations.index(of: name) == nil { screen.view = fallbackView }
+        if let found = screen.marks.found, !shows(found) { screen.marks.found = nil }
         dropStaleSelection()
         noteVisit()
         // Rows do not move under the cursor.
@@ -237,14 +222,11 @@ extension ChatModel {
         network.conversations.update(name) { $0.lookAway(isLeft: isLeft) }
     }
 
-    /// Notes that the line above what is new has come into view.
     private func noteMarker(in name: String) {
-        guard screen.overlay == nil, let conversation = network.conversations.named(name), conversation.awaitsMarkerSeen
-        else {
-            return
-        }
-        guard showsMarker(of: conversation) else { return }
-        network.conversations.update(name) { $0.sawMarker() }
+        guard screen.overlay == nil, let conversation = network.conversations.named(name),
+            conversation.awaitsMarkerSeen, showsMarker(of: conversation)
+        else { return }
+        network.conversations.update(name) { $0.hasSeenMarker = true }
     }
 
     private func showsMarker(of conversation: Conversation) -> Bool {
@@ -255,13 +237,10 @@ extension ChatModel {
     }
 
     private func shows(_ found: FoundMark) -> Bool {
-        var shown = screen.view
-        if case .reader = screen.view, let below = screen.trail.last { shown = below }
-        if case .excerpt = shown { return true }
-        return shown == .conversation(found.conversation)
+        let shown = screen.view.reader == nil ? screen.view : screen.trail.last ?? screen.view
+        return shown.excerpt != nil || shown.topic == found.conversation
     }
 
-    /// What is shown when what was shown is gone.
     var fallbackView: MainView {
         network.conversations.all.first.map { .conversation($0.name) } ?? .welcome
     }

@@ -5,7 +5,6 @@ import Terminal
 struct WindowPlace: Equatable, Sendable {
     /// Whether the window has no other.
     var isAlone = true
-    /// Whether the person has it in front of them.
     var isInFront = true
     /// Where Alt-a has led here from, which it leads back to when nothing is unread any more.
     var origin: Int?
@@ -14,7 +13,6 @@ struct WindowPlace: Equatable, Sendable {
     /// What each shows of itself beside the others, in their order; empty while there is one alone.
     var chats: [ChatGlance] = []
 
-    /// What the others show.
     var others: [(place: Int, chat: ChatGlance)] {
         guard chats.count > 1 else { return [] }
         return chats.enumerated().filter { $0.offset != place }.map { (place: $0.offset, chat: $0.element) }
@@ -34,7 +32,18 @@ struct ChatGlance: Equatable, Sendable {
         /// Whether it is not followed while nobody looks, so that more may be unread.
         let rests: Bool
 
-        /// What the row says of what is unread.
+        /// The joined topic at a place: as a value it would be a copy of all that it holds.
+        init(_ model: ChatModel, _ place: Int, hasText: Bool) {
+            name = model.network.conversations.all[place].name
+            unread = model.network.conversations.all[place].unread
+            mentions = model.network.conversations.all[place].mentions.count
+            isMuted = model.network.conversations.isMuted(name)
+            self.hasText = hasText
+            hasFailed =
+                if case .failed = model.network.conversations.all[place].subscription { true } else { false }
+            rests = model.network.resting.topics.contains(name)
+        }
+
         var words: String {
             unread > 0 ? Conversation.unreadWords(unread, mentions: mentions) + (rests ? "+" : "") : ""
         }
@@ -46,7 +55,6 @@ struct ChatGlance: Equatable, Sendable {
     let kind: StatusText.Kind
     /// Its topics, as they stand there; none of the chat in front, which shows them itself.
     let topics: [Topic]
-    /// Letters that were not read.
     let letters: Int
     /// Whether a letter or command is being written where no topic is in view.
     let hasText: Bool
@@ -69,15 +77,8 @@ struct ChatGlance: Equatable, Sendable {
             return
         }
         let conversations = model.network.conversations
-        // By their places: a value for each would be a copy of all that it holds.
         topics = conversations.all.indices.compactMap { conversations.index(at: $0) }.map { index in
-            let name = conversations.all[index].name
-            var hasFailed = false
-            if case .failed = conversations.all[index].subscription { hasFailed = true }
-            return Topic(
-                name: name, unread: conversations.all[index].unread,
-                mentions: conversations.all[index].mentions.count, isMuted: conversations.isMuted(name),
-                hasText: hasText(name), hasFailed: hasFailed, rests: model.network.resting.topics.contains(name))
+            Topic(model, index, hasText: hasText(conversations.all[index].name))
         }
     }
 
@@ -101,7 +102,6 @@ enum ChatDestination: Hashable, Sendable {
 }
 
 extension ChatModel {
-    /// The chat has come in front of the person.
     func comeToFront(_ destination: ChatDestination) -> ChatEffects {
         window.isInFront = true
         // Whoever left it by its sidebar comes for what it shows.
@@ -124,7 +124,6 @@ extension ChatModel {
         return identity
     }
 
-    /// Whether a question waits for the person's answer.
     var asksSomething: Bool { if case .question? = screen.overlay { true } else { false } }
 
     /// Takes in what all chats of the window show; the cursor stays on its row.
@@ -152,31 +151,13 @@ extension ChatModel {
         return last.duration(to: now.instant) >= .seconds(1)
     }
 
-    /// The person does something in front of another chat of the window.
-    func noteSignElsewhere(_ input: InputEvent) -> ChatEffects {
-        attention.lastInput = now.instant
-        return noteSign(input)
-    }
-
-    /// The person is at another chat of the window.
     func goBehind() {
         window.isInFront = false
         if asksToDeleteAndQuit { network.inbox.deletion.release(now: now.instant) }
         screen.overlay = nil
     }
 
-    /// Goes back to the chat of the window that Alt-a has led here from.
-    ///
-    /// - Returns: nil where it has not.
-    func goBackFromElsewhere() -> ChatEffects? {
-        guard let origin = window.origin else { return nil }
-        window.origin = nil
-        return .screen(.showChat(origin, .last))
-    }
-
-    /// Goes to another chat of the window where something there calls the person, or is unread.
-    ///
-    /// - Returns: nil where nothing is.
+    /// Goes to another chat of the window that shows something wanted; nil where none does.
     func goElsewhere(where isWanted: (ChatGlance) -> Bool) -> ChatEffects? {
         let others = window.others
         let behind = others.filter { $0.place > window.place } + others.filter { $0.place < window.place }

@@ -121,6 +121,6 @@ extension Pane {
     func addressee(in model: ChatModel) -> Addressee { .nobody("Open a topic first.") }
     func placeholder(in model: ChatModel) -> String { "" }
     func position(in frame: Frame) -> String { "" }
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool { true }
+    func isUseful(_ action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
     func sidebarIndex(in model: ChatModel) -> Int? { nil }
 }

@@ -37,7 +37,7 @@ actor StoreFeed {
         case .keepLine(let line): await commit([.line(line)])
         case .keepIgnored(let name, let isIgnored): await commit([.ignored(name, isIgnored)])
         case .keepMuted(let name, let isMuted): await commit([.muted(name, isMuted)])
-        case .keepChoice(let name, let value): await commit([.choice(name.rawValue, value)])
+        case .keepChoice(let name, let value): await commit([.choice(name.kept, value)])
         case .keepDraft(let draft): await keep(.draft(conversation: draft.conversation, draft.text))
         case .keepPlace(let place): await keep(.place(place.kept))
         }

@@ -1,7 +1,7 @@
 import Terminal
 
 /// The text being written. It takes keys in every state of the connection.
-struct Compose: Equatable, Sendable {
+struct Compose: Sendable {
     /// The editor: grapheme-wise, with history and undo.
     var editor = LineEditor()
     /// What Tab has completed last, and where the cursor stood then.
@@ -15,10 +15,8 @@ struct Compose: Equatable, Sendable {
     var text: String { editor.text }
     var isEmpty: Bool { editor.isEmpty }
 
-    /// Whether there is anything to send.
     var hasContent: Bool { !editor.isBlank }
 
-    /// Whether the text is a command, or is becoming one.
     var isCommand: Bool { editor.hasPrefix("/") && !editor.hasPrefix("//") }
 
     /// What has been begun with the keys and waits for the next one; nil where nothing is.
@@ -29,14 +27,5 @@ struct Compose: Equatable, Sendable {
         return "no \(search.isForward ? "later" : "earlier") line has \(search.query)"
     }
 
-    /// Bytes that are too many for a message of so many; 0 where none are.
-    func surplusBytes(of limit: Int) -> Int { max(0, editor.utf8Count - limit) }
-
-    /// Replaces the text and puts the cursor behind it.
     mutating func set(_ text: String) { editor.text = text }
-
-    static func == (left: Compose, right: Compose) -> Bool {
-        left.editor.cursor == right.editor.cursor && left.editor.text == right.editor.text
-            && left.editor.history.count == right.editor.history.count
-    }
 }

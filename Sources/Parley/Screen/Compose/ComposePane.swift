@@ -1,6 +1,5 @@
 import Terminal
 
-/// The text being written.
 struct ComposePane: Pane {
     enum Action: String, KeyAction {
         static let title = "Compose"

@@ -12,32 +12,22 @@ extension Frame {
         let hidden = hiddenWords.truncated(columns: rule.columns - 4)
         canvas.write(hidden, row: rule.row, column: rule.endColumn - 2 - hidden.width, style: theme.heading)
         let room = max(0, rule.columns - 4 - (hidden.isEmpty ? 0 : hidden.width + 1))
-        if let words = model.compose.editingWords {
-            let shown = SafeText(" \(words) ").truncated(columns: room)
-            canvas.write(shown, row: rule.row, column: rule.column + 2, style: theme.heading)
-            return
-        }
-        let surplus = model.compose.surplusBytes(of: model.network.messageBytes)
-        if surplus > 0 {
-            let words = SafeText(" \(Wording.count(surplus, "byte")) too many for one message ")
-            let shown = words.truncated(columns: room)
-            canvas.write(shown, row: rule.row, column: rule.column + 2, style: theme.failure)
-            return
-        }
+        guard let (words, style) = ruleWords else { return drawAbsence(in: rule, columns: room) }
+        let shown = SafeText(" \(words) ").truncated(columns: room)
+        canvas.write(shown, row: rule.row, column: rule.column + 2, style: style)
+    }
+
+    /// What the line says of the text; nil where there is nothing to say.
+    private var ruleWords: (String, Style)? {
+        if let words = model.compose.editingWords { return (words, theme.heading) }
+        let surplus = model.compose.editor.utf8Count - model.network.messageBytes
+        if surplus > 0 { return ("\(Wording.count(surplus, "byte")) too many for one message", theme.failure) }
+        guard !model.compose.isEmpty else { return nil }
         // A mistyped command stays to be mended, and one key takes it away.
-        if model.notices.shown?.subject == .mistake, !model.compose.isEmpty,
-            let key = model.settings.keys.label(of: .interrupt)
-        {
-            let shown = SafeText(" \(key) clears it ").truncated(columns: room)
-            canvas.write(shown, row: rule.row, column: rule.column + 2, style: theme.hintKey)
-            return
+        if model.notices.shown?.subject == .mistake, let key = model.settings.keys.label(of: .interrupt) {
+            return ("\(key) clears it", theme.hintKey)
         }
-        guard !model.compose.isEmpty, let prospect = prospectWords else {
-            drawAbsence(in: rule, columns: room)
-            return
-        }
-        let words = SafeText(" \(prospect) ").truncated(columns: room)
-        canvas.write(words, row: rule.row, column: rule.column + 2, style: theme.waiting)
+        return prospectWords.map { ($0, theme.waiting) }
     }
 
     /// How much of the text is above and below what is shown of it; nothing where all of it is.
@@ -59,7 +49,6 @@ extension Frame {
         return model.compose.editor.hidden(width: columns, rows: area.rows)
     }
 
-    /// The text being written, in every state of the connection.
     func drawCompose() {
         let area = layout.compose
         guard !area.isEmpty else { return }
@@ -100,7 +89,6 @@ extension Frame {
         }
     }
 
-    /// What has to be said of the text; nil where it simply goes.
     private var prospectWords: String? {
         switch model.prospect {
         case .goes: nil
@@ -123,10 +111,7 @@ extension Frame {
 
     /// A question, a notice, the commands that the text may become, or the keys that work now.
     func drawHint() {
-        if case .question(let question)? = model.screen.overlay {
-            drawQuestion(question)
-            return
-        }
+        if case .question(let question)? = model.screen.overlay { return drawQuestion(question) }
         guard let area = layout.hint else {
             // Without a bottom line, what is said lies over the end of the main pane.
             if !model.screen.chord.isEmpty, model.compose.isEmpty {
@@ -136,14 +121,8 @@ extension Frame {
             }
             return
         }
-        if !model.screen.chord.isEmpty {
-            drawChord(in: area)
-            return
-        }
-        if let notice = model.notices.shown {
-            draw(notice, in: area)
-            return
-        }
+        if !model.screen.chord.isEmpty { return drawChord(in: area) }
+        if let notice = model.notices.shown { return draw(notice, in: area) }
         // A screen that lags behind says that first.
         let place = model.palette == nil ? model.mainPane : model.pane
         let position = SafeText((model.screen.isBehind ? "⇣ behind, catching up" : place.position(in: self)) + " ")
@@ -173,7 +152,6 @@ extension Frame {
     private static let usualColumns = 80
     private static let lastHints: [EverywhereKey] = [.openLab, .quit]
 
-    /// Writes a key and what it does; false where it has no room.
     private func write(_ hint: KeyMap.Hint, in row: Int, at column: inout Int, until end: Int) -> Bool {
         guard column + hint.key.width + hint.words.width <= end else { return false }
         column += canvas.write(hint.key, row: row, column: column, style: theme.hintKey)
@@ -241,7 +219,6 @@ extension Frame {
         notice.kind == .failure ? theme.failure : theme.marker
     }
 
-    /// The key that shows the log.
     private var logHint: SafeText? {
         model.settings.keys.label(of: .connectionLog).map { SafeText(" \($0) log") }
     }
@@ -262,9 +239,7 @@ extension Frame {
 }
 
 extension Canvas {
-    /// Writes the rows of a text around its cursor.
-    ///
-    /// - Returns: the cursor's place.
+    /// Writes the rows of a text around its cursor, and returns the cursor's place.
     fileprivate mutating func write(_ editor: LineEditor, in area: Rect) -> Position {
         let (lines, cursor) = editor.rendered(width: area.columns, rows: area.rows)
         for (offset, line) in lines.enumerated() {
@@ -275,7 +250,6 @@ extension Canvas {
 }
 
 extension ChatModel {
-    /// Whether the log or the palette lies over the panes.
     private var isPaneCovered: Bool {
         switch screen.overlay {
         case .log, .palette: true

@@ -3,7 +3,7 @@ import Terminal
 
 /// What is being written in conversations that are out of view, and the lines that were typed in each: every
 /// conversation has its own text, so that nothing is sent to another by mistake.
-struct Writing: Equatable, Sendable {
+struct Writing: Sendable {
     /// The conversation that the text in view is for; empty for what is no conversation.
     private(set) var place = ""
     /// What is being written elsewhere, by conversation.
@@ -81,9 +81,7 @@ extension ChatModel {
         return ""
     }
 
-    /// Shows the text that is being written in the conversation in view.
-    ///
-    /// - Returns: whether it is another one than before.
+    /// Shows the text that is being written in the conversation in view; whether it is another one than before.
     func showWriting() -> Bool {
         let name = placeOfWriting
         guard name != writing.place else { return false }

@@ -15,31 +15,24 @@ struct Conversation: Equatable, Sendable {
     /// Own lines that the stream does not hold, oldest first.
     private(set) var pending: [PendingLine] = []
     private var sequences: [MessageKey: UInt64] = [:]
-    /// Messages that came while the topic was out of view.
     private(set) var unread = 0
     /// Where the person is called in messages that were not seen, in their order; of very many the newest.
     private(set) var mentions: [RowPosition] = []
     /// The names, without the case of their letters, of those whose messages are hidden.
     private var ignored: Set<String> = []
-    /// What calls the person.
     private var mention = Mention()
     /// The first message that came while the topic was out of view; "new" is written above it.
     private(set) var newMarker: RowPosition? {
         didSet { if newMarker != oldValue { hasSeenMarker = false } }
     }
-    /// Whether "new" was in view.
-    private var hasSeenMarker = false
-    /// The subscription's state.
+    var hasSeenMarker = false
     var subscription = Subscription.joining
-    /// What is known of older messages.
     var history = History.unknown
-    /// Where the person looks.
     var scroll = Scroll.bottom {
         didSet { if scroll == .bottom { holdsMarker = false } }
     }
     /// Whether the person reads on from what was new, so that "new" stays there while others come below it.
     private var holdsMarker = false
-    /// The unsent line that the person went to.
     private var chosen: String?
     /// Up to which message all is known that the local store had at the start, by the server's clock; nil where it had
     /// nothing.
@@ -52,7 +45,7 @@ struct Conversation: Equatable, Sendable {
     /// subscription does is new all the same.
     private var arrivedThrough: UInt64 = 0
     /// Whether what comes was missed since the program ended last: it is new, though the person sees it come.
-    private(set) var isCatchingUp = false
+    var isCatchingUp = false
     /// Up to when messages were missed while the program was suspended, which may come from now on: they are new,
     /// though the person sees them come. Nil once a later one is here.
     private var missedThrough: Timestamp?
@@ -84,7 +77,6 @@ struct Conversation: Equatable, Sendable {
         return min(widest, Self.nameColumnLimit, max(NameCut.least, columns / 6))
     }
 
-    /// A subscription's state.
     enum Subscription: Hashable, Sendable {
         case joining
         case live
@@ -157,7 +149,6 @@ struct Conversation: Equatable, Sendable {
         return nil
     }
 
-    /// Whether it has room for older rows.
     var canGrow: Bool { rows.count < Self.readingLimit && textBytes < Self.readingTextLimit }
 
     /// When the newest message was stored, or the newest own line written.
@@ -196,7 +187,7 @@ struct Conversation: Equatable, Sendable {
             let key = MessageKey(topic: message.topic, id: message.id)
             let known = sequences[key]
             if known == message.sequence {
-                correctTime(of: message)
+                update(message.sequence) { $0.time = message.time }
                 guard isLive, message.sequence > arrivedThrough, let line = line(message.sequence, among: fresh),
                     !line.isOwn
                 else { continue }
@@ -241,7 +232,7 @@ struct Conversation: Equatable, Sendable {
     /// Puts "messages are gone" where the stream's recovery found them missing: after all that is here.
     mutating func noteGap(lost: UInt64) {
         guard lost > 0 else { return }
-        let newest = rows.last?.position ?? RowPosition(sequence: 0, order: 0)
+        let newest = rows.last?.position ?? .message(0)
         // The rule of the present outage goes above.
         let last = lossPlace.map { max($0, newest) } ?? newest
         rows.append(.gap(RowPosition(sequence: last.sequence, order: last.order &+ 1), lost: lost))
@@ -252,7 +243,7 @@ struct Conversation: Equatable, Sendable {
     mutating func connectionLost() {
         // In an empty conversation older messages may still be loading, and would end up below the rule.
         guard !rows.isEmpty || history == .complete else { return }
-        let last = rows.last?.position ?? RowPosition(sequence: 0, order: 0)
+        let last = rows.last?.position ?? .message(0)
         lossPlace = RowPosition(sequence: last.sequence, order: max(1, last.order) &+ 1)
     }
 
@@ -284,7 +275,7 @@ struct Conversation: Equatable, Sendable {
         arrivedThrough = 0
         isOpen = false
         history = .more
-        if scroll != .bottom { scroll = .bottom }
+        scroll = .bottom
     }
 
     // MARK: What is kept
@@ -359,11 +350,8 @@ struct Conversation: Equatable, Sendable {
     /// Whether there are older messages than that of a sequence, and not that one.
     private func isBehindAll(_ sequence: UInt64) -> Bool {
         guard let first = oldest?.sequence, first < sequence else { return false }
-        return row(at: insertionIndex(.message(sequence)))?.position != .message(sequence)
+        return row(of: .message(sequence)) == nil
     }
-
-    /// The network can be asked again.
-    mutating func reconnected() { if history == .offline { history = .more } }
 
     /// Whether something is missing that the network is to be asked for, whoever looks.
     var lacksHistory: Bool { history == .unknown || history == .more && oldest == nil || isOpen || hole != nil }
@@ -371,20 +359,13 @@ struct Conversation: Equatable, Sendable {
     /// Before which sequence the network is asked for messages; nil for the stream's end.
     var historyPlace: UInt64? { isOpen ? nil : hole ?? oldest?.sequence }
 
-    /// All that was missed since the program ended last is here.
-    mutating func caughtUp() { isCatchingUp = false }
-
-    /// The newest message was read.
-    ///
-    /// - Returns: its sequence, where that is news.
+    /// Notes that the newest message was read; its sequence where that is news.
     mutating func noteRead() -> UInt64? {
-        guard let newest = newestSequence, newest != readThrough else { return nil }
-        readThrough = newest
-        return newest
-    }
-
-    private var newestSequence: UInt64? {
-        for case .message(let line) in rows.reversed() { return line.sequence }
+        for case .message(let line) in rows.reversed() {
+            guard line.sequence != readThrough else { return nil }
+            readThrough = line.sequence
+            return line.sequence
+        }
         return nil
     }
 
@@ -397,9 +378,9 @@ struct Conversation: Equatable, Sendable {
         if rows[index].position == position {
             // What the network knows of it counts for more.
             if gap.lost > 0 { rows[index] = .gap(position, lost: gap.lost) }
-            return
+        } else {
+            rows.insert(.gap(position, lost: gap.lost), at: index)
         }
-        rows.insert(.gap(position, lost: gap.lost), at: index)
     }
 
     // MARK: Own lines
@@ -433,7 +414,7 @@ struct Conversation: Equatable, Sendable {
             textBytes += line.text.utf8.count
             names.meet(name)
         } else {
-            markOwn(sequence)
+            update(sequence) { ($0.isOwn, $0.isClaimed, $0.isMention) = (true, false, false) }
         }
         trim()
     }
@@ -443,9 +424,7 @@ struct Conversation: Equatable, Sendable {
         pending.removeAll { $0.id == id && !$0.isOutgoing }
     }
 
-    /// Goes to the unsent line above the chosen one, or below it.
-    ///
-    /// - Returns: that line; nil where there is none.
+    /// Goes to the unsent line above the chosen one, or below it; nil where there is none.
     mutating func choose(by step: Int) -> PendingLine? {
         let failed = failedLines
         guard let place = failed.firstIndex(where: { $0.id == chosenLine?.id }),
@@ -455,7 +434,6 @@ struct Conversation: Equatable, Sendable {
         return failed[place + step]
     }
 
-    /// Goes to an unsent line.
     mutating func choose(_ id: String) { chosen = id }
 
     /// Goes on from an unsent line with which something happens.
@@ -477,9 +455,7 @@ struct Conversation: Equatable, Sendable {
     /// The person has seen where they are called, up to a row.
     mutating func seeMentions(through position: RowPosition) { mentions.removeAll { $0 <= position } }
 
-    /// Hides what these people write, what is here too.
-    ///
-    /// - Parameter names: without the case of their letters.
+    /// Hides what these people write, what is here too; their names are without the case of their letters.
     mutating func ignore(_ names: Set<String>) {
         guard names != ignored else { return }
         ignored = names
@@ -531,9 +507,6 @@ struct Conversation: Equatable, Sendable {
         return place <= end && (end - place < rows || !ignored.isEmpty)
     }
 
-    /// "New" was in view.
-    mutating func sawMarker() { hasSeenMarker = true }
-
     /// The person looks away: what comes next is new.
     ///
     /// - Parameter isLeft: whether they have left it for something else: what was marked new, and read from there to
@@ -578,8 +551,7 @@ struct Conversation: Equatable, Sendable {
     /// Whether "new" is above a message that is here to be seen: nobody comes to see it where that was dropped or is
     /// hidden.
     private var canShowMarker: Bool {
-        guard let newMarker, let row = row(at: index(atOrAfter: newMarker)) else { return false }
-        return row.position == newMarker && !isHidden(row)
+        newMarker.flatMap(row(of:)).map { !isHidden($0) } ?? false
     }
 
     private mutating func noteMention(_ position: RowPosition) {
@@ -634,24 +606,11 @@ struct Conversation: Equatable, Sendable {
         return low
     }
 
-    private mutating func correctTime(of message: TopicMessage) {
-        update(message.sequence) { $0.time = message.time }
-    }
-
-    private mutating func markOwn(_ sequence: UInt64) {
-        update(sequence) {
-            ($0.isOwn, $0.isClaimed) = (true, false)
-            $0.isMention = false
-        }
-    }
-
     /// A line that is here, or about to be.
     private func line(_ sequence: UInt64, among fresh: [StoredLine]) -> StoredLine? {
         if let line = fresh.last(where: { $0.sequence == sequence }) { return line }
-        guard case .message(let line)? = row(at: insertionIndex(.message(sequence))), line.sequence == sequence else {
-            return nil
-        }
-        return line
+        if case .message(let line)? = row(of: .message(sequence)) { return line }
+        return nil
     }
 
     /// An earlier message has come under the id of this one, which is not the user's own then.

@@ -10,7 +10,6 @@ struct ConversationLayout: ScrollableRows {
     let currentYear: Int?
     /// The unsent line that keys are for now.
     let chosenID: String?
-    /// The keys that its words name.
     let keys: KeyMap
     /// The name under which the person's own lines that are not sent stand.
     let user: String
@@ -31,7 +30,6 @@ struct ConversationLayout: ScrollableRows {
     /// What the line says above what came while the person was elsewhere.
     static let newWords = "new"
 
-    /// One line of the pane.
     enum Line: Hashable {
         /// A line across the pane with words in it.
         case separator(Separator, String)
@@ -41,7 +39,6 @@ struct ConversationLayout: ScrollableRows {
         case failure(SafeText)
     }
 
-    /// What a separator means.
     enum Separator: Hashable {
         case beginning
         case date
@@ -56,7 +53,6 @@ struct ConversationLayout: ScrollableRows {
         let name: Int
         let text: Int
 
-        /// Where the text begins.
         var indent: Int { 1 + (time > 0 ? time + 2 : 0) + name + 2 }
     }
 
@@ -67,9 +63,6 @@ struct ConversationLayout: ScrollableRows {
         let fixed = 1 + (time > 0 ? time + 2 : 0) + name + 2 + 2
         return Columns(time: time, name: name, text: max(1, area.columns - fixed))
     }
-
-    /// How names are cut that are too wide.
-    var nameCut: NameCut { NameCut(columns: widths.name, others: conversation.names.long) }
 
     var rowCount: Int { conversation.count }
 
@@ -108,8 +101,8 @@ struct ConversationLayout: ScrollableRows {
     func goesOnFrom(_ row: ConversationRow) -> Bool {
         guard widths.time > 0, let author = author(of: row), let time = row.time else { return false }
         let index = conversation.index(atOrAfter: row.position)
-        guard index > 0, let above = conversation.row(at: index - 1), self.author(of: above) == author,
-            let earlier = above.time, row.position != conversation.newMarker
+        guard index > 0, let above = conversation.row(at: index - 1), let other = self.author(of: above),
+            other == author, let earlier = above.time, row.position != conversation.newMarker
         else { return false }
         // What was not sent has its reason below it.
         if case .pending(let line) = above, case .failed = line.state { return false }
@@ -119,18 +112,12 @@ struct ConversationLayout: ScrollableRows {
     }
 
     /// Who has written a row, and where. Whoever claims the person's name is somebody else.
-    private func author(of row: ConversationRow) -> Author? {
+    private func author(of row: ConversationRow) -> (name: String, isOwn: Bool, topic: String)? {
         switch row {
         case .gap, .restart, .outage: nil
-        case .message(let line): Author(name: line.shownName, isOwn: line.isOwn, topic: line.topic)
-        case .pending(let line): Author(name: user, isOwn: true, topic: line.topic)
+        case .message(let line): (line.shownName, line.isOwn, line.topic)
+        case .pending(let line): (user, true, line.topic)
         }
-    }
-
-    private struct Author: Hashable {
-        let name: String
-        let isOwn: Bool
-        let topic: String
     }
 
     // MARK: The viewport
@@ -138,7 +125,6 @@ struct ConversationLayout: ScrollableRows {
     /// What is below the edge of the pane; nil where nothing is.
     var wordsBelow: String? { wordsBelow(bottomEdge, rows: area.rows) }
 
-    /// The lines that the pane shows.
     var viewport: [Line] { visibleLines(rows: area.rows, above: bottomEdge).lines }
 
     /// Whether the line above what is new is in view.
@@ -160,7 +146,6 @@ struct ConversationLayout: ScrollableRows {
         return .row(row.position, hiddenLines: edge.hidden)
     }
 
-    /// Where the conversation is scrolled to.
     private var bottomEdge: PaneEdge {
         guard case .row(let position, let hidden) = conversation.scroll else { return newestEdge }
         let index = min(conversation.index(atOrAfter: position), conversation.count - 1)

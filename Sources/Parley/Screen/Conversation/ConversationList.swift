@@ -5,7 +5,6 @@ struct ConversationList: Equatable, Sendable {
     private(set) var all: [Conversation] = []
     private var indices: [String: Int] = [:]
     private var patterns: [Pattern] = []
-    /// In what order they are shown.
     private(set) var order = Order.byHand
     /// The places in `all` by what is shown, the first one first; empty where that is the same.
     private var shown: [Int] = []
@@ -14,7 +13,6 @@ struct ConversationList: Equatable, Sendable {
     /// Grows with every change of what is joined, and of the order by hand.
     private(set) var revision: UInt64 = 0
     private var mutes: [TopicPattern] = []
-    /// The names of those that are muted.
     private var muted: Set<String> = []
 
     /// Topics that can be joined at once.
@@ -54,7 +52,6 @@ struct ConversationList: Equatable, Sendable {
     /// The place of a joined topic; nil when it is not joined.
     func index(of name: String) -> Int? { indices[name] }
 
-    /// A joined topic by name.
     func named(_ name: String) -> Conversation? { indices[name].map { all[$0] } }
 
     /// Joins a topic or pattern that has passed the grammar; false when it is joined or too many are.
@@ -72,7 +69,6 @@ struct ConversationList: Equatable, Sendable {
         return true
     }
 
-    /// Leaves a topic.
     mutating func leave(_ name: String) {
         guard let index = indices.removeValue(forKey: name) else { return }
         muted.remove(name)
@@ -99,9 +95,7 @@ struct ConversationList: Equatable, Sendable {
         return isArranged ? shown.firstIndex(of: index) : index
     }
 
-    /// Moves a topic by places, down when positive, in the order by hand.
-    ///
-    /// - Returns: whether it was.
+    /// Moves a topic by places, down when positive, in the order by hand; whether it was moved.
     mutating func move(_ name: String, by step: Int) -> Bool {
         guard let index = indices[name] else { return false }
         let place = min(max(0, index + step), all.count - 1)
@@ -113,7 +107,6 @@ struct ConversationList: Equatable, Sendable {
         return true
     }
 
-    /// Shows them in another order.
     mutating func show(in order: Order) {
         self.order = order
         shown = []
@@ -152,7 +145,6 @@ struct ConversationList: Equatable, Sendable {
         return change(&all[index])
     }
 
-    /// Changes all joined topics in place.
     mutating func updateAll(_ change: (inout Conversation) -> Void) {
         for index in all.indices { change(&all[index]) }
     }
@@ -164,7 +156,6 @@ struct ConversationList: Equatable, Sendable {
         muted = Set(all.map(\.name).filter(isCovered))
     }
 
-    /// Whether a joined topic is muted.
     func isMuted(_ name: String) -> Bool { muted.contains(name) }
 
     private func isCovered(_ name: String) -> Bool { mutes.contains { $0.text == name || $0.matches(name) } }

@@ -36,9 +36,9 @@ struct ConversationPane: Pane {
         case .down: return goOn(by: 1, on: model)
         case .toBeginning: return model.scrollConversation(toBeginning: true)
         case .toEnd: return model.scrollConversation(toBeginning: false)
-        case .copy: return model.copySelected()
-        case .quote: model.quoteSelected()
-        case .details: model.lookAtSelected()
+        case .copy: return model.selectedRow.map { model.copy(message: $0.text) } ?? []
+        case .quote: if let row = model.selectedRow { model.quote(row) }
+        case .details: if let row = model.selectedRow { model.lookAt(row) }
         case .findPrevious: model.findNext(by: -1)
         case .findNext: model.findNext(by: 1)
         case .sendAgain: return model.sendChosenAgain()
@@ -75,7 +75,7 @@ struct ConversationPane: Pane {
             model.screen.marks.find = model.screen.marks.find ?? model.screen.marks.findBeforeText
         case .sendAgain where model.chosenLine == nil, .dropLine where model.chosenLine == nil:
             (model.screen.marks.selection, model.screen.marks.find) = (nil, nil)
-        case .sendAgain, .dropLine, .copy, .quote, .details, .up, .down, .toBeginning, .toEnd, .open, .escape: break
+        default: break
         }
         if hasMeaning(action, in: model) { return perform(action, on: model) }
         model.screen = before
@@ -102,7 +102,7 @@ struct ConversationPane: Pane {
             model.screen.marks.landing = nil
             model.chooseLine(at: shownRow)
             if model.chosenLine == nil, lines.indices.contains(index) {
-                if let row = lines[index].row { model.select(row, in: name) }
+                if let row = lines[index].row { model.select(row) }
             }
         }
         return []
@@ -150,9 +150,7 @@ struct ConversationPane: Pane {
         switch action {
         case .toEnd: name.map { model.network.conversations.named($0)?.scroll != .bottom } ?? false
         case .escape: !model.screen.trail.isEmpty
-        case .copy, .quote, .details, .findPrevious, .findNext: hasMeaning(action, in: model)
-        case .sendAgain, .dropLine: model.chosenLine != nil
-        default: true
+        default: hasMeaning(action, in: model)
         }
     }
 

@@ -31,7 +31,6 @@ struct StoredLine: Hashable, Sendable {
     var isClaimed = false
     /// Delivered after an outage, in its place.
     let isRecovered: Bool
-    /// Whether it calls the person.
     var isMention = false
 }
 
@@ -68,25 +67,17 @@ struct PendingLine: Hashable, Sendable {
     }
 
     /// Whether it waits for the network rather than for the person.
-    var isOutgoing: Bool {
-        switch state {
-        case .typed, .queued, .sending: true
-        case .failed: false
-        }
-    }
+    var isOutgoing: Bool { if case .failed = state { false } else { true } }
 }
 
 /// An outage that is over.
 struct Outage: Hashable, Sendable {
-    /// When the connection was lost.
     var began: Timestamp
-    /// How long it lasted.
     var lasted: Duration
     /// The number of outages in a row, of which this is the last.
     var count = 1
 }
 
-/// One row of a conversation.
 enum ConversationRow: Hashable, Sendable {
     case message(StoredLine)
     /// The stream no longer holds `lost` messages that belong here.

@@ -5,13 +5,12 @@ extension Frame {
     /// What is shown while nothing is joined.
     func drawWelcome() {
         drawHeading(SafeText("welcome"))
-        let isOpening = model.network.opening != nil
         let keys = [
             (EverywhereKey.openPostbox, "opens your postbox"), (.help, "shows all keys and commands"),
             (.commands, "finds any of them by its name"),
         ].compactMap { action, words in model.settings.keys.label(of: action).map { "\($0)  \(words)" } }
         let lines =
-            isOpening
+            model.network.opening != nil
             ? ["", "Opening …"]
             : ["", "Nothing is joined yet.", "", "/join chat.lobby  joins a topic"] + keys
         for (row, line) in lines.prefix(layout.main.rows).enumerated() {
@@ -39,7 +38,9 @@ extension Frame {
         drawHeading(heading)
         let area = layout.main
         let texts = model.layout(of: conversation, in: area, texts: self.texts)
-        let (widths, names) = (texts.widths, texts.nameCut)
+        let widths = texts.widths
+        // How names are cut that are too wide.
+        let names = NameCut(columns: widths.name, others: conversation.names.long)
         let lines = texts.viewport
         if lines.isEmpty { drawEmpty(conversation, in: area) }
         // The newest line is next to the text, however few there are.
@@ -56,7 +57,11 @@ extension Frame {
             draw(line, in: row, widths, isNamed ? names : nil)
         }
         let selected = model.selectedRow?.position
-        if let selected { drawSelection(of: selected, in: lines, from: first) }
+        let selection = theme.selection(over:)
+        for (offset, line) in lines.enumerated() where selected != nil && line.row?.position == selected {
+            let row = Rect(row: first + offset, column: area.column, rows: 1, columns: area.columns)
+            canvas.restyle(row) { $0 = selection($0) }
+        }
         if model.screen.focus == .main, !area.isEmpty {
             let chosen = lines.firstIndex { line in
                 if let selected { return line.row?.position == selected }
@@ -67,17 +72,6 @@ extension Frame {
         }
     }
 
-    /// Marks the message that the keys are for.
-    private func drawSelection(of position: RowPosition, in lines: [ConversationLayout.Line], from first: Int) {
-        let area = layout.main
-        let selection = theme.selection(over:)
-        for (offset, line) in lines.enumerated() where line.row?.position == position {
-            let row = Rect(row: first + offset, column: area.column, rows: 1, columns: area.columns)
-            canvas.restyle(row) { $0 = selection($0) }
-        }
-    }
-
-    /// What stands above a conversation.
     func headingWords(_ conversation: Conversation) -> String {
         var words = conversation.name
         switch conversation.subscription {
@@ -145,7 +139,7 @@ extension Frame {
         case .failure(let words):
             canvas.write(words, row: row.row, column: row.column + widths.indent, style: theme.failure)
         case .text(let text, let isFirst, let source):
-            let style = textStyle(of: source)
+            let style: Style = if case .pending = source { theme.dimmed } else { .plain }
             let words = withKey(text, widths.text)
             canvas.write(words, row: row.row, column: row.column + widths.indent, width: widths.text, style: style)
             for run in text.runs { draw(run, over: style, in: row, widths) }
@@ -155,7 +149,6 @@ extension Frame {
         }
     }
 
-    /// Draws a part of a line as what it is.
     private func draw(
         _ run: MarkedText.Run, over style: Style, in row: Rect, _ widths: ConversationLayout.Columns
     ) {
@@ -167,7 +160,6 @@ extension Frame {
         if case .link(let link) = run.kind, let target = link.target { canvas.link(place, to: target) }
     }
 
-    /// Highlights the names in a line that mentions the person.
     private func drawNames(_ text: MarkedText, in row: Rect, _ widths: ConversationLayout.Columns) {
         let scalars = Array(text.text.description.unicodeScalars)
         func columns(_ end: Int) -> Int { SafeText(String(String.UnicodeScalarView(scalars[..<end]))).width }
@@ -224,11 +216,6 @@ extension Frame {
         }
     }
 
-    private func textStyle(of source: ConversationRow) -> Style {
-        if case .pending = source { return theme.dimmed }
-        return .plain
-    }
-
     private func style(of kind: ConversationLayout.Separator) -> Style {
         switch kind {
         case .beginning, .date, .outage: theme.dimmed
@@ -239,7 +226,6 @@ extension Frame {
 }
 
 extension ConversationRow {
-    /// Whether it calls the person.
     fileprivate var isMention: Bool {
         if case .message(let line) = self { line.isMention } else { false }
     }

@@ -5,7 +5,6 @@ import Terminal
 struct LinkList: Hashable, Sendable {
     /// The conversation in which they are, or the beginning of what is read.
     let place: String
-    /// What the list is called.
     let title: String
     /// Each once: in a conversation the newest first, in what is read as they stand.
     let entries: [Entry]
@@ -16,7 +15,6 @@ struct LinkList: Hashable, Sendable {
         let name: String
     }
 
-    /// Characters of what is read that are looked through.
     private static let textLimit = 131_072
 
     /// Those of a conversation's messages.

@@ -31,13 +31,11 @@ extension ChatModel {
         return rights.mayRead(topic) ? "\(topic) is read-only with this key" : "\(topic) is not open to this key"
     }
 
-    /// What becomes of a line to what is in view.
     private var prospectOfLine: SendProspect {
         if case .nobody(let words) = screen.view.pane.addressee(in: self) { return .goesNowhere(words) }
         return prospectOfMessage
     }
 
-    /// What becomes of anything that the outbox takes.
     private var prospectOfMessage: SendProspect {
         guard isOffline else { return .goes }
         return network.status.state == .disconnected ? .needsConnecting : .waits
@@ -50,13 +48,7 @@ extension SlashCommand {
         switch self {
         case .say, .post: true
         case .keyValue(let request): request.change != nil
-        case .join, .leave, .write, .quote, .resend, .discard, .unsent, .edit, .history, .more, .search, .find, .open,
-            .read, .details,
-            .links, .link, .who, .ignore, .unignore, .mute, .unmute, .notify, .suspendAfter, .away, .back, .inbox,
-            .postbox, .sent, .delete, .save, .topics, .next, .close, .disconnect, .reconnect, .openChat, .log, .lab,
-            .errors,
-            .help, .keyResults, .quit:
-            false
+        default: false
         }
     }
 }

@@ -88,7 +88,6 @@ extension ChatModel {
 
     // MARK: Letters
 
-    /// Puts a letter into somebody's postbox.
     func post(user: String, postbox: String, subject: String? = nil, text: String) -> ChatEffects {
         let (id, _) = newMessage()
         hand(.letter(user: user, postbox: postbox, subject: subject, text: text), id)
@@ -122,7 +121,6 @@ extension ChatModel {
 
     // MARK: Keys and values
 
-    /// Sets or deletes a key of the network's key-value store.
     func changeKey(_ change: KeyValueRequest.Change) -> ChatEffects {
         let (id, _) = newMessage()
         hand(.key(change), id)

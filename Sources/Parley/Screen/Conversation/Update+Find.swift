@@ -2,7 +2,6 @@ import Relay
 
 // Finding letters in the messages that are loaded, from one to the next, and in what is read.
 extension ChatModel {
-    /// What is looked for in the conversation in view.
     struct Find: Hashable, Sendable {
         let text: TextFind
         let conversation: String
@@ -28,7 +27,6 @@ extension ChatModel {
         findNext(by: -1)
     }
 
-    /// Reads the open letter whole, where it has what is looked for.
     private func findInLetter(_ words: String) {
         guard let letter = screen.view.pane.wholeText(in: self) else {
             guard case .inbox = screen.view else {
@@ -69,7 +67,7 @@ extension ChatModel {
             screen.view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt)
         else { return }
         guard let row = nextRow(with: find.text, in: conversation, by: step) else { return sayNotFound(find, by: step) }
-        if find.isInExcerpt { selectInExcerpt(row) } else { select(row, in: find.conversation) }
+        select(row)
     }
 
     /// The next message that has something. The first one is looked for from the newest message up; around what was
@@ -106,7 +104,6 @@ extension ChatModel {
 }
 
 extension Conversation {
-    /// The next message that has something, from an index on.
     fileprivate func message(with text: TextFind, from index: Int, by step: Int) -> ConversationRow? {
         var index = index
         while let row = row(at: index) {

@@ -29,7 +29,6 @@ extension ChatModel {
         return network.keepsDesk ? [.store(.keepIgnored(folded, true))] : []
     }
 
-    /// Shows again what somebody writes.
     func unignore(_ name: String) -> ChatEffects {
         let folded = Self.folded(name)
         guard network.quiet.ignored.remove(folded) != nil else { return tell("\(name) is not ignored.", .failure) }
@@ -38,12 +37,10 @@ extension ChatModel {
         return network.keepsDesk ? [.store(.keepIgnored(folded, false))] : []
     }
 
-    /// Hides in every topic what those write who are ignored now.
     func hideIgnored() {
         let names = network.quiet.ignored
         network.conversations.updateAll { $0.ignore(names) }
     }
 
-    /// A name without the case of its letters.
     static func folded(_ name: String) -> String { name.lowercased() }
 }

@@ -3,7 +3,6 @@ import Terminal
 
 // Links are shown and handed over; nothing here opens one.
 extension ChatModel {
-    /// Lists the links in view, over the panes.
     func showLinks() {
         guard let links = linksInView() else { return say("Open a topic first.", .failure) }
         listed.links = links

@@ -7,10 +7,8 @@ extension ChatModel {
     /// The bell rings no more often than this, and for somebody who is elsewhere no more often than they are notified.
     private static let bellPause = Duration.seconds(3)
 
-    /// What calls the person.
     var mention: Mention { Mention(name: network.identity.user, words: settings.highlights) }
 
-    /// Looks in everything for what calls the person, after that has changed.
     func recognizeMentions() {
         let mention = mention
         network.conversations.updateAll { $0.recognize(mention) }
@@ -31,9 +29,8 @@ extension ChatModel {
         return .screen(.bell)
     }
 
-    /// Goes to the next message that calls the person: in view first, then in the topics behind it.
-    ///
-    /// - Returns: false where there is none.
+    /// Goes to the next message that calls the person: in view first, then in the topics after it; false where there is
+    /// none.
     func showNextMention() -> Bool {
         guard let name = nextTopic(from: 0, where: { !$0.mentions.isEmpty }),
             let position = network.conversations.named(name)?.mentions.first

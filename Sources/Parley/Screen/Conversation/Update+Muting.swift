@@ -3,12 +3,9 @@ import Relay
 // Topics that the person wants to be left alone by, beside those that the configuration mutes. What they bring is shown
 // as ever; it rings no bell, is not counted in the title, and is passed over on the way through what is unread.
 extension ChatModel {
-    /// Topics and patterns that can be muted at once.
     static let muteLimit = 1_000
 
-    /// Mutes a topic or pattern, here and at later starts.
-    ///
-    /// - Parameter text: nil for the open one.
+    /// Mutes a topic or pattern, or the open one, here and at later starts.
     func mute(_ text: String?) -> ChatEffects {
         guard let pattern = patternToMute(text, "/mute") else { return [] }
         let name = pattern.text
@@ -23,9 +20,7 @@ extension ChatModel {
         return network.keepsDesk ? [.store(.keepMuted(name, true))] : []
     }
 
-    /// Lets a topic or pattern ring and count again that was muted here.
-    ///
-    /// - Parameter text: nil for the open one.
+    /// Lets a topic or pattern that was muted here, or the open one, ring and count again.
     func unmute(_ text: String?) -> ChatEffects {
         guard let name = patternToMute(text, "/unmute")?.text else { return [] }
         guard let index = network.quiet.mutes.firstIndex(where: { $0.text == name }) else {
@@ -50,7 +45,6 @@ extension ChatModel {
         applyMutes()
     }
 
-    /// Mutes what the configuration and the person say, and nothing else.
     func applyMutes() { network.conversations.mute(settings.mutes + network.quiet.mutes) }
 
     /// What is named, or open; says why where that is no topic.

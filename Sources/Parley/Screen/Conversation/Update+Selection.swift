@@ -11,7 +11,6 @@ extension ChatModel {
         let position: RowPosition
     }
 
-    /// What is quoted of a text at most.
     struct QuoteLimit {
         let characters: Int
         let lines: Int
@@ -92,18 +91,18 @@ extension ChatModel {
     /// line at a time.
     func selectMessage(by step: Int) -> ChatEffects {
         guard let conversation = topicInView else { return [] }
-        let (layout, name) = (layout(of: conversation), conversation.name)
+        let layout = layout(of: conversation)
         guard !layout.area.isEmpty else { return [] }
         let shown = layout.viewport
         if let row = landingRow(in: shown) {
-            select(row, in: name)
+            select(row)
             return []
         }
         guard let present = selectedRow?.position ?? chosenLine.map({ .pending($0.number) }) else {
             guard step < 0, let lowest = shown.last(where: { $0.row != nil })?.row else {
                 return scrollConversation(up: -step)
             }
-            select(lowest, in: name)
+            select(lowest)
             return []
         }
         let hidden = layout.hiddenLines(of: present, in: shown)
@@ -113,28 +112,23 @@ extension ChatModel {
             screen.marks.selection = nil
             return scrollConversation(toBeginning: false)
         }
-        select(next, in: name)
+        select(next)
         return []
     }
 
-    /// Selects a message and brings it into view.
-    func select(_ row: ConversationRow, in name: String) {
-        guard let conversation = network.conversations.named(name) else { return }
+    /// Selects a message of the conversation in view, and brings it into view.
+    func select(_ row: ConversationRow) {
+        guard let conversation = conversationInView else { return }
         screen.focus = .main
-        screen.marks.selection = Selection(conversation: name, position: row.position)
+        screen.marks.selection = Selection(
+            conversation: conversation.name, isInExcerpt: screen.view.excerpt != nil, position: row.position)
         screen.marks.landing = nil
-        guard hasScreen else { return }
-        let scroll = scroll(showing: row, in: conversation)
-        network.conversations.update(name) { $0.scroll = scroll }
+        if hasScreen { scroll(to: scroll(showing: row, in: conversation)) }
     }
 
-    /// Selects a message of those around what was found, and brings it into view.
-    func selectInExcerpt(_ row: ConversationRow) {
-        guard let conversation = screen.view.excerpt?.conversation else { return }
-        screen.focus = .main
-        screen.marks.selection = Selection(conversation: conversation.name, isInExcerpt: true, position: row.position)
-        guard hasScreen else { return }
-        let scroll = scroll(showing: row, in: conversation)
+    /// Scrolls the conversation in view, or the part of one.
+    func scroll(to scroll: Conversation.Scroll) {
+        if let name = screen.view.topic { network.conversations.update(name) { $0.scroll = scroll } }
         screen.view.excerpt?.conversation.scroll = scroll
     }
 
@@ -156,7 +150,6 @@ extension ChatModel {
         return layout.scrolled(up: hidden.above > 0 ? min(hidden.above, most) : -min(hidden.below, most))
     }
 
-    /// Nothing is selected where the keys are elsewhere.
     func dropStaleSelection() {
         func shows(_ view: MainView, _ selection: Selection) -> Bool {
             view.isPart(of: selection.conversation, inExcerpt: selection.isInExcerpt)
@@ -191,12 +184,6 @@ extension ChatModel {
 
     // MARK: With the selected message
 
-    /// Gives the selected message to the terminal's clipboard, and keeps it for ^Y.
-    func copySelected() -> ChatEffects {
-        guard let row = selectedRow else { return [] }
-        return copy(message: row.text)
-    }
-
     /// Gives a message to the terminal's clipboard, without what nobody sees of it, and keeps it for ^Y.
     func copy(message text: String) -> ChatEffects {
         copy(SafeText.lines(text).map(\.description).joined(separator: "\n"))
@@ -211,11 +198,6 @@ extension ChatModel {
         }
         say("Copied, where the terminal has a clipboard\(yank).")
         return .screen(.copy(text))
-    }
-
-    /// Puts the selected message into the text, as a quotation to answer to.
-    func quoteSelected() {
-        if let row = selectedRow { quote(row) }
     }
 
     /// Puts a message of the conversation in view into the text. What is read by a pattern is answered in its own
@@ -245,10 +227,8 @@ extension ChatModel {
 
     static func lineCount(_ text: String) -> Int { text.reduce(1) { $1.breaksLine ? $0 + 1 : $0 } }
 
-    /// What a quotation ends with that is cut.
     private static let cutMark = " …"
 
-    /// Puts a quotation before the text.
     func beginWith(_ quotation: String) {
         compose.editor.moveCursor(to: 0)
         compose.editor.insert(quotation + "\n")
@@ -272,12 +252,6 @@ extension ChatModel {
             .joined(separator: "\n")
     }
 
-    /// Lists what is known of the selected message.
-    func lookAtSelected() {
-        if let row = selectedRow { lookAt(row) }
-    }
-
-    /// Lists what is known of a message.
     func lookAt(_ row: ConversationRow) {
         screen.overlay = .listing(Listing(title: "About this message", lines: details(of: row)))
     }
@@ -333,7 +307,6 @@ extension ConversationRow {
         }
     }
 
-    /// Whether it is a message, which can be selected.
     var isMessage: Bool {
         switch self {
         case .message, .pending: true
@@ -349,7 +322,6 @@ extension ConversationRow {
 }
 
 extension MainView {
-    /// The joined topic that it shows.
     var topic: String? { if case .conversation(let name) = self { name } else { nil } }
 
     /// What it shows around a message that was found.
@@ -394,7 +366,6 @@ extension ConversationLayout.Line {
 }
 
 extension ConversationLayout {
-    /// How much of a message is out of view.
     struct Hidden {
         var above = 0
         var below = 0

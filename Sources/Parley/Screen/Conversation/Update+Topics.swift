@@ -2,7 +2,6 @@ import Relay
 import Terminal
 
 extension ChatModel {
-    /// Messages that one request for older history asks for.
     static let historyPage = 200
 
     /// Joins a topic, or goes to it when it is joined.
@@ -26,7 +25,6 @@ extension ChatModel {
         return isNew ? [.topics(.subscribe(topic: pattern.text))] : []
     }
 
-    /// Leaves a topic.
     func leave(_ text: String?) -> ChatEffects {
         guard let name = text ?? screen.view.topic else { return tell("Name the topic: /leave TOPIC", .failure) }
         guard let place = network.conversations.place(of: name) else { return tell("\(name) is not joined.", .failure) }
@@ -75,7 +73,6 @@ extension ChatModel {
         return [.letters(.follow(!rests))]
     }
 
-    /// Shows something in the main pane.
     func show(_ newView: MainView) {
         screen.view = newView
         screen.trail = []
@@ -107,8 +104,9 @@ extension ChatModel {
         case .live:
             network.conversations.update(name) { conversation in
                 conversation.subscription = .live
-                conversation.caughtUp()
-                conversation.reconnected()
+                conversation.isCatchingUp = false
+                // The network can be asked again.
+                if conversation.history == .offline { conversation.history = .more }
             }
             attention.absence?.caughtUp(name)
             tellAbsence()
@@ -127,7 +125,6 @@ extension ChatModel {
         return []
     }
 
-    /// Takes in what is found of a topic's past.
     func handlePastNews(_ news: ChatEvent.PastNews, of name: String) -> ChatEffects {
         guard network.conversations.index(of: name) != nil else { return [] }
         switch news {
@@ -276,7 +273,10 @@ extension ChatModel {
         guard let name = nextTopic(from: 1, where: { $0.unread > 0 }) else {
             if let effects = goElsewhere(where: { $0.unread > 0 }) { return effects }
             if let before, before.origin != present { return go(to: before.origin) }
-            if let effects = goBackFromElsewhere() { return effects }
+            if let origin = window.origin {
+                window.origin = nil
+                return .screen(.showChat(origin, .last))
+            }
             return tell("Nothing is unread.")
         }
         network.conversations.update(name) { $0.scroll = .bottom }
@@ -310,16 +310,13 @@ extension ChatModel {
         guard let topic = topicInView else { return [] }
         let layout = layout(of: topic)
         guard !layout.area.isEmpty else { return [] }
-        let scroll = layout.scrolled(up: lines)
-        network.conversations.update(topic.name) { $0.scroll = scroll }
+        scroll(to: layout.scrolled(up: lines))
         return lines > 0 && layout.showsBeginning ? loadHistory(topic.name) : []
     }
 
-    /// Goes to the oldest or the newest row.
     func scrollConversation(toBeginning: Bool) -> ChatEffects {
         guard let topic = topicInView else { return [] }
-        let scroll = toBeginning ? layout(of: topic).beginning : .bottom
-        network.conversations.update(topic.name) { $0.scroll = scroll }
+        scroll(to: toBeginning ? layout(of: topic).beginning : .bottom)
         screen.marks.landing = nil
         return toBeginning ? loadHistory(topic.name) : []
     }

@@ -53,9 +53,8 @@ extension ChatModel {
     func showUnsent(of name: String) {
         guard let lines = network.outbox.unjoined.removeValue(forKey: name) else { return }
         let user = network.identity.user
-        var surplus: [PendingLine] = []
-        for line in lines where network.conversations.update(name, { $0.append(line, name: user) }) != true {
-            surplus.append(line)
+        let surplus = lines.filter { line in
+            network.conversations.update(name) { $0.append(line, name: user) } != true
         }
         if !surplus.isEmpty { network.outbox.unjoined[name] = surplus }
     }
@@ -96,7 +95,6 @@ extension ChatModel {
         let ids: [String]
     }
 
-    /// Characters of an unsent line that the list shows.
     private static let unsentLength = 80
 
     /// Lists the unsent lines of the topic in view, with their numbers.
@@ -162,7 +160,6 @@ extension ChatModel {
         return topic.chosenLine
     }
 
-    /// Sends the chosen line again.
     func sendChosenAgain() -> ChatEffects {
         guard let (name, line) = chosenInView() else { return [] }
         screen.marks.selection = nil
@@ -170,7 +167,6 @@ extension ChatModel {
         return [sendAgain(line, in: name)]
     }
 
-    /// Drops the chosen line.
     func dropChosen() -> ChatEffects {
         guard let (name, line) = chosenInView() else { return [] }
         screen.marks.selection = nil
@@ -192,7 +188,6 @@ extension ChatModel {
         return true
     }
 
-    /// A click on an unsent line goes to it.
     func chooseLine(at row: Int) {
         guard let topic = topicInView else { return }
         let layout = layout(of: topic)

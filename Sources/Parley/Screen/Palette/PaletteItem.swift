@@ -232,8 +232,7 @@ extension ChatModel {
         guard let conversation = network.conversations.named(name) else { return go(to: .topic(name)) }
         let back = screen.trail + [screen.view]
         show(.conversation(name))
-        let scroll = layout(of: conversation).showing(position)
-        network.conversations.update(name) { $0.scroll = scroll }
+        scroll(to: layout(of: conversation).showing(position))
         land(at: position, in: name)
         if back != [screen.view] { screen.trail = back }
         screen.focus = .main

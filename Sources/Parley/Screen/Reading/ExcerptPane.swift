@@ -3,7 +3,6 @@ import Terminal
 
 /// The message that was found, in a conversation or an excerpt of one: it is marked there.
 struct FoundMark: Hashable, Sendable {
-    /// The conversation's name.
     let conversation: String
     let position: RowPosition
     let query: SearchQuery
@@ -33,7 +32,6 @@ struct Excerpt: Equatable, Sendable {
 /// A part of what the local store has of a conversation, and where it lies.
 struct ExcerptPart: Equatable, Sendable {
     enum Direction: Hashable, Sendable {
-        /// Around a place.
         case around
         case before
         case after
@@ -115,19 +113,16 @@ struct ExcerptPane: Pane {
         return model.tell(isFind ? ChatModel.noFindWords : model.noSelectionWords)
     }
 
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
-
     /// The message that keys are for: the selected one, or the one that was found.
     private func message(in model: ChatModel) -> ConversationRow? {
         model.selectedRow ?? excerpt.conversation.row(of: .message(excerpt.message.place.sequence))
     }
 
-    /// Scrolls, and reads on where the excerpt ends.
     func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
         let layout = model.layout(of: excerpt.conversation)
         guard !layout.area.isEmpty else { return [] }
         let scroll = layout.scrolled(up: lines)
-        model.screen.view.excerpt?.conversation.scroll = scroll
+        model.scroll(to: scroll)
         if lines > 0, layout.showsBeginning { return model.readExcerpt(.before) }
         return lines < 0 && scroll == .bottom ? model.readExcerpt(.after) : []
     }
@@ -179,8 +174,7 @@ extension ChatModel {
         // Without a screen, what was found is said with what is around it, wherever else that was said.
         if hasScreen, let conversation = network.conversations.named(name), conversation.has(message) {
             show(.conversation(name))
-            let scroll = layout(of: conversation).showing(position)
-            network.conversations.update(name) { $0.scroll = scroll }
+            scroll(to: layout(of: conversation).showing(position))
             land(at: position, in: name)
             mark.scrollBefore = conversation.scroll
         } else {
@@ -260,8 +254,7 @@ extension ChatModel {
 
     fileprivate func scrollExcerptToFound() {
         guard let excerpt = screen.view.excerpt else { return }
-        let scroll = layout(of: excerpt.conversation).showing(.message(excerpt.message.place.sequence))
-        screen.view.excerpt?.conversation.scroll = scroll
+        scroll(to: layout(of: excerpt.conversation).showing(.message(excerpt.message.place.sequence)))
     }
 }
 

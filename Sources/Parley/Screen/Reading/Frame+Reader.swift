@@ -10,7 +10,6 @@ struct ReaderLayout: ScrollableRows {
 
     var rowCount: Int { reader.parts.count }
 
-    /// A line, and which one it is.
     struct Line {
         let place: Reader.Line
         let text: SafeText
@@ -24,7 +23,6 @@ struct ReaderLayout: ScrollableRows {
         }
     }
 
-    /// The pane's bottom edge.
     var edge: PaneEdge {
         switch reader.place {
         case .beginning: oldestEdge(rows: area.rows) ?? newestEdge
@@ -77,7 +75,6 @@ struct ReaderLayout: ScrollableRows {
 }
 
 extension Frame {
-    /// A message as a whole.
     func drawReader(_ reader: Reader) {
         drawHeading(SafeText(reader.heading))
         let area = layout.main

@@ -5,7 +5,6 @@ import Terminal
 struct SearchLayout: Hashable {
     /// One row for each that was found; empty where the open letter takes the whole pane.
     let table: Rect
-    /// The line above the open letter.
     let readerHeading: Rect?
     let reader: Rect?
     /// The open letter's lines, wrapped.
@@ -31,7 +30,6 @@ struct SearchLayout: Hashable {
     var lastReaderScroll: Int { max(0, letterLines.count - (reader?.rows ?? 0)) }
 }
 
-/// The columns of what was found.
 private struct SearchColumns {
     let time: Int
     let from: Int
@@ -53,7 +51,6 @@ private struct SearchColumns {
 }
 
 extension Frame {
-    /// What was found, one row each, and the open letter.
     func drawSearch(_ search: Search) {
         drawHeading(SafeText(words(of: search)))
         let parts = SearchLayout(search: search, area: layout.main)
@@ -110,7 +107,6 @@ extension Frame {
         if model.screen.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
     }
 
-    /// A sentence in the place of a pane's rows.
     private func draw(_ words: String, in area: Rect, _ style: Style) {
         for (offset, line) in SafeText(words).wrapped(columns: area.columns - 3).prefix(area.rows).enumerated() {
             canvas.write(line, row: area.row + offset, column: area.column + 2, width: area.columns - 2, style: style)
@@ -152,7 +148,6 @@ extension Frame {
         canvas.cursor = Position(row: row.row, column: row.column)
     }
 
-    /// Who wrote it, where it is, and what it says.
     private func parts(of item: FoundItem, _ chat: Int?) -> (from: String, place: String, text: String) {
         if let chat, model.window.chats.indices.contains(chat) {
             let (from, place, text) = parts(of: item, nil)
@@ -195,7 +190,6 @@ extension Frame {
 
     // MARK: In a conversation
 
-    /// The rows around a message that was found.
     func drawExcerpt(_ excerpt: Excerpt) {
         let stamp = CivilTime(excerpt.message.time, zone: model.zone)
         let year = stamp.year == CivilTime(model.now.wall, zone: model.zone).year ? "" : " \(stamp.year)"
@@ -232,7 +226,6 @@ extension Frame {
 }
 
 extension SearchMatch {
-    /// The columns of what is looked for in a line.
     fileprivate func columns(of line: SafeText) -> [Range<Int>] {
         let text = line.description.unicodeScalars
         return parts(of: String(text)).map { place in

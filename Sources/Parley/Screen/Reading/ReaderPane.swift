@@ -7,7 +7,6 @@ struct Reader: Equatable, Sendable {
     let heading: String
     /// Somebody else who wrote it; nil where it is the person's own or nobody's.
     let author: String?
-    /// All of it.
     let text: String
     /// The file's name that is proposed where it is a letter that is saved; nil where it is no letter.
     let fileName: String?
@@ -18,11 +17,8 @@ struct Reader: Equatable, Sendable {
     /// Its lines; one that is very long is cut into several, so that no more is measured than is near the person's
     /// eyes.
     let parts: [Substring]
-    /// Where the person looks.
     fileprivate(set) var place = Place.beginning
-    /// What is looked for in it.
     fileprivate(set) var find: Find?
-    /// Which part of the screen had the keys before.
     fileprivate var focus = Focus.compose
 
     /// Whom a letter was sent to, and what about: a quotation of it begins another to them.
@@ -37,14 +33,12 @@ struct Reader: Equatable, Sendable {
         }
     }
 
-    /// Where the person looks.
     enum Place: Hashable, Sendable {
         case beginning
         case edge(PaneEdge)
         case end
     }
 
-    /// What is looked for, and where it was found last.
     struct Find: Hashable, Sendable {
         let text: TextFind
         fileprivate(set) var line: Line?
@@ -145,8 +139,6 @@ struct ReaderPane: Pane {
         model.screen.focus = .main
         return perform(action, on: model)
     }
-
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
 
     // MARK: Finding
 
@@ -278,7 +270,6 @@ extension ChatModel {
 }
 
 extension MainView {
-    /// The message that it shows as a whole.
     var reader: Reader? {
         get { if case .reader(let reader) = self { reader } else { nil } }
         set { if let newValue { self = .reader(newValue) } }

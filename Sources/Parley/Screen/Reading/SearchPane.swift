@@ -3,10 +3,8 @@ import Terminal
 
 /// What a person looks for in the local store, and what of it was found so far.
 struct Search: Hashable, Sendable {
-    /// What was typed.
     let text: String
     let query: SearchQuery
-    /// What was found, the newest first.
     private(set) var items: [FoundItem] = []
     /// Whether that is all. There may be more than a portion, or than a search looks at.
     private(set) var isComplete = false
@@ -18,13 +16,9 @@ struct Search: Hashable, Sendable {
     fileprivate var awaited = 0
     /// What others have said of it.
     private var answers: [Answer] = []
-    /// Why the last portion could not be read.
     private(set) var failure: String?
-    /// The selected row.
     fileprivate(set) var selected = 0
-    /// The first row shown.
     fileprivate(set) var firstVisible = 0
-    /// Whether the selected letter is open.
     fileprivate(set) var isReading = false
     /// Lines of the open letter above the reader's upper edge.
     fileprivate(set) var readerScroll = 0
@@ -50,13 +44,11 @@ struct Search: Hashable, Sendable {
 
     var selectedItem: FoundItem? { items.indices.contains(selected) ? items[selected] : nil }
 
-    /// The open letter.
     var openLetter: KeptLetter? {
         guard isReading, case .letter(let letter)? = selectedItem else { return nil }
         return letter
     }
 
-    /// Whether another portion can be asked for.
     var hasMore: Bool { !isComplete && !items.isEmpty && items.count < Self.limit }
 
     /// What to ask for next. The store goes by moments, and several messages can have the last one's: these come again.
@@ -105,7 +97,6 @@ struct Search: Hashable, Sendable {
         failure = nil
     }
 
-    /// A portion could not be read.
     mutating func fail(_ words: String) {
         // What others have is shown all the same.
         guard awaited <= 1, answers.isEmpty else { return take(Answer(items: [], isComplete: true)) }
@@ -127,9 +118,7 @@ enum FoundItem: Hashable, Sendable {
     case message(FoundMessage)
     case letter(KeptLetter)
 
-    /// Unicode scalars of a message that are kept.
     private static let messageLength = 4_096
-    /// Unicode scalars of a letter that are kept.
     private static let letterLength = 16_384
 
     init(_ hit: SearchHit) {
@@ -167,7 +156,6 @@ enum FoundItem: Hashable, Sendable {
     }
 }
 
-/// A message of a topic that a search found.
 struct FoundMessage: Hashable, Sendable {
     let topic: String
     let place: KeptPlace
@@ -328,7 +316,6 @@ extension ChatModel {
         return reader
     }
 
-    /// Looks through the local store, and lists what it has.
     func search(_ text: String) -> ChatEffects {
         let origin = screen.trail.first ?? screen.view
         show(.search(Search(text, secondsFromGMT: zone.secondsFromGMT(at: now.wall))))

@@ -2,7 +2,6 @@ import Relay
 import Terminal
 
 extension Frame {
-    /// The joined topics and the postboxes, with what waits in each.
     func drawSidebar(_ area: Rect) {
         canvas.fill(area)
         let shown = model.screen.view.pane.sidebarIndex(in: model).map { model.sidebarStart + $0 }
@@ -30,7 +29,6 @@ extension Frame {
         }
     }
 
-    /// As much of a name as is looked at.
     private static func shown(_ name: String) -> SafeText { SafeText(String(name.prefix(256))) }
 
     private func drawSidebarRow(
@@ -38,47 +36,22 @@ extension Frame {
     ) {
         switch row {
         case .topicsHeading:
+            guard model.window.chats.count < 2 else { return drawHeading(of: model.window.place, in: line) }
             let count = model.network.conversations.count
             let words =
                 model.network.conversations.order == .byActivity ? " by activity" : count > 99 ? " \(count)" : ""
-            guard model.window.chats.count < 2 else {
-                return drawHeading(of: model.window.place, in: line)
-            }
             canvas.write(
                 " TOPICS" + words, row: line.row, column: line.column, width: line.columns, style: theme.heading)
         case .allLetters:
-            if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
-            canvas.write("POSTBOX", row: line.row, column: line.column + 1, style: theme.heading)
-            let unread = model.network.inbox.boxes.isEmpty && model.unreadLetters > 0 ? model.unreadLetters : 0
-            let marks = marks(model.writing.hasText(for: ""), unread > 0 ? Wording.compact(unread) : "")
-            let style = unread > 0 ? theme.unread : theme.dimmed
-            canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: style)
+            let unread = model.network.inbox.boxes.isEmpty ? model.unreadLetters : 0
+            drawLetters(unread, hasText: model.writing.hasText(for: ""), in: line, isShown: isShown)
         case .topic(let place):
-            let conversation = model.network.conversations.all[place]
-            var failed = false
-            if case .failed = conversation.subscription { failed = true }
-            let isMuted = model.network.conversations.isMuted(conversation.name)
-            let calls = conversation.unread > 0 && !isMuted
-            let style = calls ? theme.unread : failed ? theme.failure : isMuted ? theme.dimmed : .plain
-            let more = model.network.resting.topics.contains(conversation.name) ? "+" : ""
-            let marks = marks(
-                model.writing.hasText(for: conversation.name), isMuted: isMuted,
-                conversation.unread > 0 ? conversation.unreadWords + more : "")
-            let sign = SafeText(failed ? "✗ " : "")
-            let room = line.columns - Self.countColumns - max(0, marks.count - 4) - sign.width
-            let cut = NameCut(columns: max(0, room), others: topics)
-            drawName(sign + cut.text(Self.shown(conversation.name)), in: line, isShown: isShown, style: style)
-            let isCalled = calls && !conversation.mentions.isEmpty
-            let markStyle = isCalled ? theme.calling : calls ? theme.unread : theme.dimmed
-            canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
+            let hasText = model.writing.hasText(for: model.network.conversations.all[place].name)
+            draw(ChatGlance.Topic(model, place, hasText: hasText), in: line, isShown: isShown, beside: topics)
         case .chat(let place): drawHeading(of: place, in: line)
         case .topicElsewhere(let chat, let place): draw(model.window.chats[chat].topics[place], in: line)
         case .lettersElsewhere(let chat):
-            let letters = model.window.chats[chat].letters
-            canvas.write("POSTBOX", row: line.row, column: line.column + 1, style: theme.heading)
-            let marks = marks(model.window.chats[chat].hasText, letters > 0 ? Wording.compact(letters) : "")
-            let style = letters > 0 ? theme.unread : theme.dimmed
-            canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: style)
+            drawLetters(model.window.chats[chat].letters, hasText: model.window.chats[chat].hasText, in: line)
         case .postbox(let place):
             let box = model.network.inbox.boxes[place]
             let count = model.network.inbox.unreadCount(ofBox: box.id)
@@ -102,15 +75,26 @@ extension Frame {
         canvas.write(name, row: line.row, column: line.column + sign + 2, style: theme.heading)
     }
 
-    private func draw(_ topic: ChatGlance.Topic, in line: Rect) {
+    private func drawLetters(_ unread: Int, hasText: Bool, in line: Rect, isShown: Bool = false) {
+        if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
+        canvas.write("POSTBOX", row: line.row, column: line.column + 1, style: theme.heading)
+        let marks = marks(hasText, unread > 0 ? Wording.compact(unread) : "")
+        let style = unread > 0 ? theme.unread : theme.dimmed
+        canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: style)
+    }
+
+    /// - Parameter others: the topics that its name has to be told from.
+    private func draw(
+        _ topic: ChatGlance.Topic, in line: Rect, isShown: Bool = false, beside others: [SafeText]? = nil
+    ) {
         let calls = topic.unread > 0 && !topic.isMuted
         let marks = marks(topic.hasText, isMuted: topic.isMuted, topic.words)
         let sign = SafeText(topic.hasFailed ? "✗ " : "")
-        let room = line.columns - Self.countColumns - max(0, marks.count - 4) - sign.width
-        let style =
-            calls ? theme.unread : topic.hasFailed ? theme.failure : topic.isMuted ? theme.dimmed : .plain
-        let name = sign + Self.shown(topic.name).shortened(columns: max(0, room))
-        drawName(name, in: line, isShown: false, style: style)
+        let room = max(0, line.columns - Self.countColumns - max(0, marks.count - 4) - sign.width)
+        let style = calls ? theme.unread : topic.hasFailed ? theme.failure : topic.isMuted ? theme.dimmed : .plain
+        let whole = Self.shown(topic.name)
+        let name = others.map { NameCut(columns: room, others: $0).text(whole) } ?? whole.shortened(columns: room)
+        drawName(sign + name, in: line, isShown: isShown, style: style)
         let markStyle = calls && topic.mentions > 0 ? theme.calling : calls ? theme.unread : theme.dimmed
         canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
     }
@@ -170,19 +154,5 @@ extension Conversation {
         let called = "@\(Wording.compact(mentions))"
         let both = "\(called) \(count)"
         return both.count <= 5 ? both : called
-    }
-}
-
-extension ChatModel {
-    /// What of letters is counted in so many rows of the sidebar: those that were not read, and those and all of each
-    /// postbox in view.
-    func lettersInSidebar(rows: Int) -> [Int] {
-        var counts = [unreadLetters]
-        for index in screen.sidebar.firstVisible..<screen.sidebar.firstVisible + rows {
-            guard case .postbox(let place)? = sidebarRow(at: index) else { continue }
-            let id = network.inbox.boxes[place].id
-            counts += [network.inbox.unreadCount(ofBox: id), network.inbox.counts[id] ?? 0]
-        }
-        return counts
     }
 }

@@ -1,6 +1,5 @@
 import Terminal
 
-/// The joined topics and the postboxes.
 struct SidebarPane: Pane {
     enum Action: String, KeyAction {
         static let title = "Topics"
@@ -41,19 +40,16 @@ struct SidebarPane: Pane {
         return perform(action, on: model)
     }
 
-    /// Moves the selected topic, and the cursor with it.
     private func move(by step: Int, on model: ChatModel) {
         guard case .topic(let index) = model.sidebarRow(at: model.screen.sidebar.cursor) else { return }
         guard model.network.conversations.order == .byHand else {
-            model.say("The topics stand by activity; order them by hand to move them.")
-            return
+            return model.say("The topics stand by activity; order them by hand to move them.")
         }
         if model.network.conversations.move(model.network.conversations.all[index].name, by: step) {
             model.screen.sidebar.cursor += step
         }
     }
 
-    /// Orders the topics the other way; the cursor stays on its topic.
     private func changeOrder(on model: ChatModel) {
         var name: String?
         if case .topic(let index) = model.sidebarRow(at: model.screen.sidebar.cursor) {
@@ -83,7 +79,6 @@ struct SidebarPane: Pane {
         return open(row, on: model)
     }
 
-    /// Opens what a row names.
     private func open(_ index: Int, on model: ChatModel) -> ChatEffects {
         switch model.sidebarRow(at: index) {
         case .topic(let place):

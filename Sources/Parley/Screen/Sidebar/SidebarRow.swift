@@ -1,6 +1,5 @@
 import Relay
 
-/// One row of the sidebar.
 enum SidebarRow: Hashable, Sendable {
     /// The heading of the topics; beside other networks that of their own one.
     case topicsHeading
@@ -17,12 +16,10 @@ enum SidebarRow: Hashable, Sendable {
     /// The letters of another one.
     case lettersElsewhere(chat: Int)
 
-    /// Whether the cursor can be on it.
     var isSelectable: Bool { self != .topicsHeading }
 }
 
 extension ChatModel {
-    /// How many rows the sidebar has.
     var sidebarCount: Int { window.others.reduce(ownSidebarCount) { $0 + $1.chat.rows } }
 
     private var ownSidebarCount: Int { network.conversations.count + network.inbox.boxes.count + 2 }
