@@ -84,8 +84,8 @@ final class ChatModel {
     /// When the screen changes by time alone; nil when it does not.
     func nextChange(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         var next: ContinuousClock.Instant?
-        func consider(_ change: ContinuousClock.Instant?) {
-            if let change, change > instant { next = next.map { min($0, change) } ?? change }
+        func consider(_ change: ContinuousClock.Instant?, evenNow: Bool = false) {
+            if let change, evenNow || change > instant { next = next.map { min($0, change) } ?? change }
         }
         consider(notices.shown?.until)
         if let retry = network.status.nextRetryAt, retry > instant {
@@ -97,8 +97,8 @@ final class ChatModel {
         consider(attention.absence?.due)
         consider(idleDue)
         consider(attention.calls.due)
-        consider(network.inbox.deletion.nextChange(after: instant))
-        consider(nextAge(after: instant))
+        consider(network.inbox.deletion.nextChange(after: instant), evenNow: true)
+        consider(nextAge(after: instant), evenNow: true)
         consider(network.times.recovery?.until)
         let outageBegan = network.status.isLongOutage ? network.status.outageBegan : nil
         for case let began? in [outageBegan, network.times.attemptBegan, network.status.silentSince] {

@@ -21,8 +21,7 @@ extension ChatModel {
         bringBack(kept.unsent)
         let known = kept.topics + named + settings.join
         var effects: ChatEffects = []
-        let isNothingKnown = known.isEmpty && network.conversations.isEmpty
-        let joined = isNothingKnown ? [Self.firstTopic] : known
+        let joined = known.isEmpty && network.conversations.isEmpty ? [Self.firstTopic] : known
         for topic in joined { effects += join(topic, shows: false) }
         effects += bringBack(kept.choices)
         effects += catchUpWithNews()
@@ -97,8 +96,8 @@ extension ChatModel {
 
     /// Takes in what was chosen about the screen, but for what was chosen again since the program began.
     private func bringBack(_ kept: DeskChoices) -> ChatEffects {
-        if network.conversations.order == .byHand, kept[.topicsByActivity] == true {
-            network.conversations.show(in: .byActivity)
+        if kept[.topicsByActivity] == true, !network.conversations.isByActivity {
+            network.conversations.show(byActivity: true)
         }
         if screen.sidebar.foldChoice == nil { screen.sidebar.foldChoice = kept[.topicsFolded] }
         // Without a screen no key would change it again.
@@ -117,7 +116,7 @@ extension ChatModel {
 
     var deskChoices: DeskChoices {
         var choices = DeskChoices()
-        if network.conversations.order == .byActivity { choices[.topicsByActivity] = true }
+        if network.conversations.isByActivity { choices[.topicsByActivity] = true }
         choices[.topicsFolded] = screen.sidebar.foldChoice
         if network.inbox.order == .oldestFirst { choices[.lettersOldestFirst] = true }
         choices.letterSort = network.inbox.sort
@@ -161,9 +160,9 @@ extension ChatModel {
             effects.core.append(.store(.keepChoice(name, choices[name])))
         }
         if let place = screen.visits.first, place != mark.place { effects.core.append(.store(.keepPlace(place))) }
-        if isTyping, compose.text != writing.keptDraft {
-            writing.keptDraft = compose.text
-            effects.core.append(.store(.keepDraft(Draft(conversation: writing.place, text: compose.text))))
+        if isTyping, case let text = compose.text, text != writing.keptDraft {
+            writing.keptDraft = text
+            effects.core.append(.store(.keepDraft(Draft(conversation: writing.place, text: text))))
         }
         if isWatching, let name = lookedAt, let read = network.conversations.update(name, { $0.noteRead() }),
             let sequence = read

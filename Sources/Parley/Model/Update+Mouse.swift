@@ -17,20 +17,18 @@ extension ChatModel {
     }
 
     private func turnWheel(at place: Position, _ layout: ScreenLayout, up lines: Int) -> ChatEffects {
+        func scrolled(_ scroll: Int, in list: HelpLayout) -> Int {
+            min(max(0, min(scroll, list.lastScroll) - lines), list.lastScroll)
+        }
         switch screen.overlay {
         case .help(let scroll):
-            let last = HelpLayout(size: size, keys: settings.keys).lastScroll
-            screen.overlay = .help(scroll: min(max(0, min(scroll, last) - lines), last))
-            return []
+            screen.overlay = .help(scroll: scrolled(scroll, in: HelpLayout(size: size, keys: settings.keys)))
         case .people(let scroll):
-            let last = HelpLayout(size: size, lines: network.people.lines(for: network.identity.user)).lastScroll
-            screen.overlay = .people(scroll: min(max(0, min(scroll, last) - lines), last))
-            return []
+            let list = HelpLayout(size: size, lines: network.people.lines(for: network.identity.user))
+            screen.overlay = .people(scroll: scrolled(scroll, in: list))
         case .listing(var listing):
-            let last = HelpLayout(size: size, lines: listing.lines).lastScroll
-            listing.scroll = min(max(0, min(listing.scroll, last) - lines), last)
+            listing.scroll = scrolled(listing.scroll, in: HelpLayout(size: size, lines: listing.lines))
             screen.overlay = .listing(listing)
-            return []
         case .palette: return pane.scroll(up: lines, on: self)
         case .log, .question, nil: break
         }

@@ -348,7 +348,7 @@ struct UnreadTests {
                 desk.send(
                     .topic(topic, .messages([message(UInt64(number), text, topic: topic, minutes: Int64(number))])))
             }
-            desk.model.network.conversations.show(in: .byActivity)
+            desk.model.network.conversations.show(byActivity: true)
             for topic in ["chat.c", "chat.b"] {
                 desk.press(.alt("a"))
                 #expect(desk.model.screen.view == .conversation(topic))

@@ -551,7 +551,8 @@ struct Conversation: Equatable, Sendable {
     /// Whether "new" is above a message that is here to be seen: nobody comes to see it where that was dropped or is
     /// hidden.
     private var canShowMarker: Bool {
-        newMarker.flatMap(row(of:)).map { !isHidden($0) } ?? false
+        guard let newMarker, let row = row(of: newMarker) else { return false }
+        return !isHidden(row)
     }
 
     private mutating func noteMention(_ position: RowPosition) {
@@ -564,12 +565,11 @@ struct Conversation: Equatable, Sendable {
     private mutating func merge(_ fresh: [StoredLine]) -> [StoredLine] {
         guard let first = fresh.first, let last = fresh.last else { return [] }
         let isAscending = zip(fresh, fresh.dropFirst()).allSatisfy { $0.sequence < $1.sequence }
-        let front = rows.first?.position
         if isAscending, rows.last.map({ $0.position < .message(first.sequence) }) ?? true {
             rows.append(contentsOf: fresh.map(ConversationRow.message))
             return fresh
         }
-        if isAscending, let front, .message(last.sequence) < front {
+        if isAscending, let front = rows.first?.position, .message(last.sequence) < front {
             let room = max(0, Self.readingLimit - rows.count)
             let kept = Array(fresh.suffix(room))
             for line in fresh.dropLast(kept.count) { forget(line) }

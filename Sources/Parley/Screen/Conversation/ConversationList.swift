@@ -5,7 +5,9 @@ struct ConversationList: Equatable, Sendable {
     private(set) var all: [Conversation] = []
     private var indices: [String: Int] = [:]
     private var patterns: [Pattern] = []
-    private(set) var order = Order.byHand
+    /// Whether the one with the newest message is shown first; otherwise they are shown as they were joined, or moved
+    /// since.
+    private(set) var isByActivity = false
     /// The places in `all` by what is shown, the first one first; empty where that is the same.
     private var shown: [Int] = []
     /// Whether something has happened since they were arranged.
@@ -17,14 +19,6 @@ struct ConversationList: Equatable, Sendable {
 
     /// Topics that can be joined at once.
     static let limit = 2_000
-
-    /// In what order the topics are shown.
-    enum Order: Hashable, Sendable {
-        /// As they were joined, or moved since.
-        case byHand
-        /// The one with the newest message first.
-        case byActivity
-    }
 
     private struct Pattern: Equatable, Sendable {
         let name: String
@@ -107,8 +101,8 @@ struct ConversationList: Equatable, Sendable {
         return true
     }
 
-    mutating func show(in order: Order) {
-        self.order = order
+    mutating func show(byActivity: Bool) {
+        isByActivity = byActivity
         shown = []
         isStale = true
         arrange()
@@ -117,7 +111,7 @@ struct ConversationList: Equatable, Sendable {
     /// Puts them into the order by activity, if that is what is shown and something has happened. Those in which
     /// nothing has stay as they are to each other.
     mutating func arrange() {
-        guard order == .byActivity, isStale || !isArranged else { return }
+        guard isByActivity, isStale || !isArranged else { return }
         isStale = false
         let times = all.map(\.newestTime)
         let before = isArranged ? shown : Array(all.indices)
@@ -127,7 +121,7 @@ struct ConversationList: Equatable, Sendable {
         }.map(\.element)
     }
 
-    private var isArranged: Bool { order == .byActivity && shown.count == all.count }
+    private var isArranged: Bool { isByActivity && shown.count == all.count }
 
     private mutating func noteChange() {
         revision &+= 1
@@ -139,7 +133,7 @@ struct ConversationList: Equatable, Sendable {
     @discardableResult
     mutating func update<Result>(_ name: String, _ change: (inout Conversation) -> Result) -> Result? {
         guard let index = indices[name] else { return nil }
-        guard order == .byActivity else { return change(&all[index]) }
+        guard isByActivity else { return change(&all[index]) }
         let before = all[index].newestTime
         defer { if all[index].newestTime != before { isStale = true } }
         return change(&all[index])

@@ -32,9 +32,7 @@ struct StoredLine: Hashable, Sendable {
     /// Delivered after an outage, in its place.
     let isRecovered: Bool
     var isMention = false
-}
 
-extension StoredLine {
     /// Whether a message under the same id says the same: its sender published it twice.
     func isRepeated(by message: TopicMessage) -> Bool { name == message.from ?? "" && text == message.shownText }
 

@@ -75,7 +75,10 @@ extension Frame {
     func headingWords(_ conversation: Conversation) -> String {
         var words = conversation.name
         switch conversation.subscription {
-        case .joining: words += (model.isOffline ? asOfWords(conversation) : nil) ?? " ─ joining …"
+        case .joining:
+            // Where nothing is kept, the first answer is waited for.
+            let isAwaited = conversation.keptThrough == nil && model.network.status.isBeginning
+            words += model.isOffline && !isAwaited ? offlineWords(asOf: conversation.keptThrough) : " ─ joining …"
         case .live:
             if !model.isOffline, let people = model.network.people.words(of: conversation.name) {
                 words += " ─ \(people)"
@@ -88,11 +91,10 @@ extension Frame {
         return words
     }
 
-    /// Up to when what is shown is all there was; nil where nothing is kept and the first answer is waited for.
-    private func asOfWords(_ conversation: Conversation) -> String? {
-        guard let time = conversation.keptThrough else { return model.network.status.isBeginning ? nil : " ─ offline" }
-        let stamp = CivilTime(time, zone: model.zone).shortStamp.drop { $0 == " " }
-        return " ─ offline, as of \(stamp)"
+    /// That there is no connection, and up to when what is shown is all there was.
+    func offlineWords(asOf time: Timestamp?) -> String {
+        guard let time else { return " ─ offline" }
+        return " ─ offline, as of \(CivilTime(time, zone: model.zone).shortStamp.drop { $0 == " " })"
     }
 
     private func drawEmpty(_ conversation: Conversation, in area: Rect) {

@@ -74,14 +74,14 @@ extension ChatModel {
     /// found, from that up, and then down.
     private func nextRow(with text: TextFind, in conversation: Conversation, by step: Int) -> ConversationRow? {
         if let selected = selectedRow?.position {
-            return conversation.message(with: text, from: conversation.index(atOrAfter: selected) + step, by: step)
+            return conversation.message(from: conversation.index(atOrAfter: selected) + step, by: step, with: text)
         }
         guard let excerpt = screen.view.excerpt else {
-            return conversation.message(with: text, from: conversation.count - 1, by: -1)
+            return conversation.message(from: conversation.count - 1, by: -1, with: text)
         }
         let place = conversation.index(atOrAfter: .message(excerpt.message.place.sequence))
-        return conversation.message(with: text, from: place, by: -1)
-            ?? conversation.message(with: text, from: place + 1, by: 1)
+        return conversation.message(from: place, by: -1, with: text)
+            ?? conversation.message(from: place + 1, by: 1, with: text)
     }
 
     private func sayNotFound(_ find: Find, by step: Int) {
@@ -100,16 +100,5 @@ extension ChatModel {
             loads = key.map { "\($0) loads older ones" }
         }
         say("No message \(step < 0 ? "above" : "below") has \(words)\(loads.map { "; \($0)" } ?? "").")
-    }
-}
-
-extension Conversation {
-    fileprivate func message(with text: TextFind, from index: Int, by step: Int) -> ConversationRow? {
-        var index = index
-        while let row = row(at: index) {
-            if row.isMessage, !isHidden(row), text.isIn(row.text) { return row }
-            index += step
-        }
-        return nil
     }
 }

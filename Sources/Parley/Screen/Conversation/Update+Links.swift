@@ -35,8 +35,7 @@ extension ChatModel {
     /// there is neither.
     private func linksInView() -> LinkList? {
         guard let conversation = conversationInView else {
-            if case .reader(let reader) = screen.view { return LinkList(in: reader) }
-            return screen.view.pane.wholeText(in: self).map { LinkList(in: $0) }
+            return (screen.view.reader ?? screen.view.pane.wholeText(in: self)).map { LinkList(in: $0) }
         }
         var entries: [LinkList.Entry] = []
         var known: Set<Link> = []

@@ -60,8 +60,8 @@ extension ChatModel {
     ///
     /// - Parameter distance: how far from the one in view the search begins; 0 for that one itself.
     func nextTopic(from distance: Int, where isWanted: (Conversation) -> Bool) -> String? {
-        var start = 0
-        if let current = screen.view.topic.flatMap(network.conversations.place) { start = current + distance }
+        let current = screen.view.topic.flatMap { network.conversations.place(of: $0) }
+        let start = current.map { $0 + distance } ?? 0
         let count = network.conversations.count
         for offset in 0..<count {
             guard let conversation = network.conversations.shown(at: (start + offset) % count) else { continue }

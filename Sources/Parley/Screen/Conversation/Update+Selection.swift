@@ -53,7 +53,7 @@ extension ChatModel {
     }
 
     /// The joined topic in view.
-    var topicInView: Conversation? { screen.view.topic.flatMap(network.conversations.named) }
+    var topicInView: Conversation? { screen.view.topic.flatMap { network.conversations.named($0) } }
 
     /// The conversation in view, or the part of one around what was found; nil where something else is.
     var conversationInView: Conversation? {
@@ -348,9 +348,14 @@ extension Conversation {
 
     /// The message above a place, or below it; what is no message is passed over.
     func message(from position: RowPosition, by step: Int) -> ConversationRow? {
-        var index = index(atOrAfter: position) + step
+        message(from: index(atOrAfter: position) + step, by: step)
+    }
+
+    /// The next message from an index on, or the next one that has something.
+    func message(from index: Int, by step: Int, with text: TextFind? = nil) -> ConversationRow? {
+        var index = index
         while let row = row(at: index) {
-            if row.isMessage, !isHidden(row) { return row }
+            if row.isMessage, !isHidden(row), text?.isIn(row.text) ?? true { return row }
             index += step
         }
         return nil

@@ -250,7 +250,7 @@ extension ChatModel {
         guard !network.conversations.isEmpty else { return }
         let count = network.conversations.count
         var place = step > 0 ? 0 : count - 1
-        if let current = screen.view.topic.flatMap(network.conversations.place) {
+        if let current = screen.view.topic.flatMap({ network.conversations.place(of: $0) }) {
             place = ((current + step) % count + count) % count
         }
         if let next = network.conversations.shown(at: place) { show(.conversation(next.name)) }

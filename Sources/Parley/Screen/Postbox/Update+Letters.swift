@@ -35,12 +35,12 @@ extension ChatModel {
     }
 
     /// Begins another letter to whom one went that was sent from here, with what that one says.
-    func quote(_ text: String, to recipient: Reader.Recipient) {
-        guard let person = recipient.person, !person.isEmpty else {
+    func quote(_ text: String, sent letter: KeptLetter) {
+        guard let person = letter.person, !person.isEmpty else {
             return say("It is not known whom this letter went to. /post USER/POSTBOX TEXT writes to anyone.", .failure)
         }
-        let address = "\(Self.address(person))/\(Self.address(recipient.postbox))"
-        let subject = LetterSubject.shown(recipient.subject).map { LetterSubject.replying($0) }
+        let address = "\(Self.address(person))/\(Self.address(letter.postbox))"
+        let subject = LetterSubject.shown(letter.subject).map { LetterSubject.replying($0) }
         let quotation = Self.quotation(of: text, within: .letter) + "\n\n"
         beginLetter("/post \(address) " + LetterSubject.joined(subject, quotation))
     }

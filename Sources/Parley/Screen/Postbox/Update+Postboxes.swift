@@ -249,7 +249,7 @@ extension ChatModel {
         let subject = letter.subject.map { " · \($0)" } ?? ""
         let name = LetterFile.name(of: letter.person, at: letter.time)
         var reader = Reader(letter.text, heading: "to \(recipient(of: letter)), \(stamp)\(subject)", fileName: name)
-        reader.recipient = Reader.Recipient(of: letter)
+        reader.sent = letter
         read(reader)
     }
 }

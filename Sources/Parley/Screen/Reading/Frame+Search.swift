@@ -80,14 +80,7 @@ extension Frame {
             words += " ─ \(Wording.grouped(count)) found\(search.isComplete ? "" : ", more ▸")"
         }
         if search.failure != nil, count > 0 { words += " ─ ✗ the rest cannot be read" }
-        return words + offlineWords
-    }
-
-    /// That there is no connection, and up to when what is stored is all there was.
-    private var offlineWords: String {
-        guard model.isOffline else { return "" }
-        guard let time = model.storedThrough else { return " ─ offline" }
-        return " ─ offline, as of \(CivilTime(time, zone: model.zone).shortStamp.drop { $0 == " " })"
+        return model.isOffline ? words + offlineWords(asOf: model.storedThrough) : words
     }
 
     private func drawNothing(of search: Search, in area: Rect) {

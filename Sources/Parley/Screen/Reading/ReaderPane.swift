@@ -10,8 +10,8 @@ struct Reader: Equatable, Sendable {
     let text: String
     /// The file's name that is proposed where it is a letter that is saved; nil where it is no letter.
     let fileName: String?
-    /// Whom it went to, where it is a letter that was sent from here.
-    var recipient: Recipient?
+    /// The letter, where it was sent from here: a quotation of it begins another to its recipient.
+    var sent: KeptLetter?
     /// Whether only the beginning is here.
     var isCut = false
     /// Its lines; one that is very long is cut into several, so that no more is measured than is near the person's
@@ -20,18 +20,6 @@ struct Reader: Equatable, Sendable {
     fileprivate(set) var place = Place.beginning
     fileprivate(set) var find: Find?
     fileprivate var focus = Focus.compose
-
-    /// Whom a letter was sent to, and what about: a quotation of it begins another to them.
-    struct Recipient: Hashable, Sendable {
-        /// Nil where it is not known.
-        let person: String?
-        let postbox: String
-        let subject: String?
-
-        init(of letter: KeptLetter) {
-            (person, postbox, subject) = (letter.person, letter.postbox, letter.subject)
-        }
-    }
 
     enum Place: Hashable, Sendable {
         case beginning
@@ -111,8 +99,8 @@ struct ReaderPane: Pane {
         case .findPrevious: findNext(by: -1, on: model)
         case .copy: return model.copy(message: reader.text)
         case .quote:
-            if let recipient = reader.recipient {
-                model.quote(reader.text, to: recipient)
+            if let letter = reader.sent {
+                model.quote(reader.text, sent: letter)
             } else {
                 model.quote(reader.text, of: reader.author)
             }
@@ -126,7 +114,7 @@ struct ReaderPane: Pane {
     func hasMeaning(_ action: Action, in model: ChatModel) -> Bool {
         switch action {
         case .findNext, .findPrevious: reader.find != nil
-        case .quote where reader.recipient != nil: true
+        case .quote where reader.sent != nil: true
         case .quote: model.screen.trail.last.map { $0.topic != nil || $0.excerpt != nil } ?? false
         default: true
         }

@@ -312,7 +312,7 @@ extension ChatModel {
             letter.text, from: letter.person, in: letter.postbox, at: letter.time, about: letter.subject,
             fileName: LetterFile.name(of: letter.person, at: letter.time))
         reader.isCut = FoundItem.isCut(letter.text)
-        if letter.direction == .sent { reader.recipient = Reader.Recipient(of: letter) }
+        if letter.direction == .sent { reader.sent = letter }
         return reader
     }
 

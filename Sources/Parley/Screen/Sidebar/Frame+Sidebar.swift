@@ -38,8 +38,7 @@ extension Frame {
         case .topicsHeading:
             guard model.window.chats.count < 2 else { return drawHeading(of: model.window.place, in: line) }
             let count = model.network.conversations.count
-            let words =
-                model.network.conversations.order == .byActivity ? " by activity" : count > 99 ? " \(count)" : ""
+            let words = model.network.conversations.isByActivity ? " by activity" : count > 99 ? " \(count)" : ""
             canvas.write(
                 " TOPICS" + words, row: line.row, column: line.column, width: line.columns, style: theme.heading)
         case .allLetters:

@@ -42,7 +42,7 @@ struct SidebarPane: Pane {
 
     private func move(by step: Int, on model: ChatModel) {
         guard case .topic(let index) = model.sidebarRow(at: model.screen.sidebar.cursor) else { return }
-        guard model.network.conversations.order == .byHand else {
+        guard !model.network.conversations.isByActivity else {
             return model.say("The topics stand by activity; order them by hand to move them.")
         }
         if model.network.conversations.move(model.network.conversations.all[index].name, by: step) {
@@ -55,8 +55,8 @@ struct SidebarPane: Pane {
         if case .topic(let index) = model.sidebarRow(at: model.screen.sidebar.cursor) {
             name = model.network.conversations.all[index].name
         }
-        let isByHand = model.network.conversations.order == .byHand
-        model.network.conversations.show(in: isByHand ? .byActivity : .byHand)
+        let isByHand = !model.network.conversations.isByActivity
+        model.network.conversations.show(byActivity: isByHand)
         if let place = name.flatMap({ model.network.conversations.place(of: $0) }) {
             model.screen.sidebar.cursor = model.sidebarStart + place + 1
         }
