@@ -93,7 +93,7 @@ public struct ConnectOptions: Sendable {
     public var outboundHighWaterMark: Int
     /// With this many unsent bytes, `publish` throws `outboundBufferFull`.
     public var outboundLimit: Int
-    /// Where the connection logs what happens to it, at `trace` and `debug`, without payloads and secrets.
+    /// Where the connection logs what happens to it, at `trace` and `debug`, without payloads or secrets.
     public var logger: Logger
 
     /// Creates options; the defaults suit an interactive client. Without a logger nothing is logged.

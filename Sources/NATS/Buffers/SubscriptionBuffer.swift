@@ -135,8 +135,8 @@ final class SubscriptionBuffer: Sendable {
         }
     }
 
-    /// Takes a batch over; `batch` comes back empty, with room for the next. Returns how many messages have been lost so
-    /// far, where the buffer has overflowed.
+    /// Takes a batch over; `batch` comes back empty, with room for the next. Returns how many messages have been lost
+    /// so far, where the buffer has overflowed.
     func deliver(_ batch: inout [NATSMessage], of chunk: ReadChunk) -> Int? {
         let size = batch.reduce(0) { $0 + $1.size }
         let (lost, reader) = state.withLockedValue { state -> (Int?, Completion<Wakeup>?) in
@@ -211,7 +211,8 @@ final class SubscriptionBuffer: Sendable {
     }
 
     /// Waits until messages are there, `count` of them for a moment, and moves all into `batch`, the next one last. It
-    /// stays empty at the subscription's end, or when the task is cancelled. Throws `timeout` at the deadline.
+    /// stays empty at the subscription's end, or when the task is cancelled. Throws `timeout` at the
+    /// deadline, or what has ended the subscription.
     func refill(
         _ batch: inout [NATSMessage], until deadline: NIODeadline, gathering count: Int = 1,
         isolation actor: isolated (any Actor)? = #isolation

@@ -62,7 +62,7 @@ public struct JetStream: Sendable {
         var config: [String: JSONValue]
     }
 
-    /// Describes a stream; with a filter, counts the messages of each subject that matches too.
+    /// Describes a stream; with a filter, also counts the messages of each matching subject.
     public func streamInfo(_ stream: String, subjectsFilter: String? = nil) async throws(NATSError) -> StreamInfo {
         let subject = "STREAM.INFO.\(try name(stream))"
         guard let subjectsFilter else { return try await call(subject) }
@@ -83,7 +83,7 @@ public struct JetStream: Sendable {
         }
     }
 
-    /// Removes a stream's messages, or those of a subject (wildcards allowed), and returns how many they were.
+    /// Removes a stream's messages, or those of a subject (wildcards allowed), and returns how many there were.
     @discardableResult
     public func purgeStream(_ stream: String, filter: String? = nil) async throws(NATSError) -> UInt64 {
         let subject = "STREAM.PURGE.\(try name(stream))"
@@ -131,7 +131,7 @@ public struct JetStream: Sendable {
     ) async throws(NATSError) {
         let _: Outcome = try await call(
             "STREAM.MSG.DELETE.\(try name(stream))",
-            ["seq": JSONValue.integer(Int64(clamping: sequence)), "no_erase": .bool(!erases)])
+            DeleteRequest(seq: sequence, skipsErase: !erases))
     }
 
     // MARK: Consumers
@@ -197,6 +197,15 @@ public struct JetStream: Sendable {
     private struct StoredReply: Decodable { var message: EncodedMessage }
 
     private struct Outcome: Decodable { var purged: ServerNumber? }
+
+    private struct DeleteRequest: Encodable {
+        var seq: UInt64
+        var skipsErase: Bool
+        private enum CodingKeys: String, CodingKey {
+            case seq
+            case skipsErase = "no_erase"
+        }
+    }
 
     private struct ConsumerRequest: Encodable {
         var stream: String

@@ -269,21 +269,34 @@ package struct ProtocolDecoder {
 
     /// The places of up to five words, without an allocation.
     private struct Words {
-        private var starts = SIMD8<Int32>()
-        private var ends = SIMD8<Int32>()
+        private var storage: (Range<Int>, Range<Int>, Range<Int>, Range<Int>, Range<Int>) = (
+            0..<0, 0..<0, 0..<0, 0..<0, 0..<0
+        )
         private(set) var count = 0
         var isWithinRoom: Bool { count <= 5 }
 
         @inline(__always)
         mutating func append(_ start: Int, _ end: Int) {
-            if count < 5 {
-                starts[count] = Int32(truncatingIfNeeded: start)
-                ends[count] = Int32(truncatingIfNeeded: end)
+            switch count {
+            case 0: storage.0 = start..<end
+            case 1: storage.1 = start..<end
+            case 2: storage.2 = start..<end
+            case 3: storage.3 = start..<end
+            case 4: storage.4 = start..<end
+            default: break
             }
             count += 1
         }
 
         @inline(__always)
-        subscript(index: Int) -> Range<Int> { Int(starts[index])..<Int(ends[index]) }
+        subscript(index: Int) -> Range<Int> {
+            switch index {
+            case 0: return storage.0
+            case 1: return storage.1
+            case 2: return storage.2
+            case 3: return storage.3
+            default: return storage.4
+            }
+        }
     }
 }

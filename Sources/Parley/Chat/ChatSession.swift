@@ -61,8 +61,8 @@ enum ChatSession {
         // Those of other networks may have begun where the first one's cannot.
         EngineRun.end(engines.runs)
         log?.end()
-        // The process ends as a signal has it that has asked for its end, also where the loop was over before it heard
-        // of that.
+        // Where a signal asked for the end, the process ends as by that signal, even if the loop was over before it
+        // heard of it.
         if let signal = loop.endingSignal ?? terminal.pendingSignal { TerminalSession.endProcess(by: signal) }
         if failure == nil, loop.chats.count == 1 { failure = loop.model.connectionGivenUp }
         if let failure { throw failure }

@@ -38,7 +38,7 @@ struct ScreenPace: Sendable {
         if isAwaited { self.isAwaited = true }
     }
 
-    /// A portion was taken, after which nothing waits where it is the last. One that is empty, because the portion
+    /// A portion was taken; if it is the last, nothing waits behind it. One that is empty, because the portion
     /// before it had it all, puts off no other round.
     mutating func tookPortion(isLast: Bool, isEmpty: Bool = false) {
         owesLook = true

@@ -17,8 +17,8 @@ final class WindowChat {
     /// When the text being written went there last.
     private var lastDraft: ContinuousClock.Instant?
     static let requestLimit = 256
-    /// While somebody types, the text goes there this often, since each time wakes other threads and writes to the disk:
-    /// no end of the process takes more than about the last half a second.
+    /// While somebody types, the text goes there this often, since each time wakes other threads and writes to the
+    /// disk. No crash takes more than about the last half second.
     static let draftPause = Duration.milliseconds(400)
 
     /// - Parameters:

@@ -15,7 +15,7 @@ protocol ConnectionFlags {
     var log: String? { get }
 }
 
-/// Flags that no command line gave. Making a parser for them would take a tenth of the start.
+/// The flags of one profile, or none. Making a parser for them would take a tenth of the start.
 struct NoConnectionFlags: ConnectionFlags {
     var profiles: [String] = []
     let server: [String] = []
@@ -99,7 +99,8 @@ struct ConnectTimeoutOption: ParsableArguments {
 extension ConnectionFlags {
     var profile: String? { profiles.first }
 
-    /// These flags for each of several profiles, to none of which a flag or variable belongs that says who to be.
+    /// These flags for each of several profiles. Refuses a profile that is named twice, and flags or variables that say
+    /// who to be.
     func each(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> [NoConnectionFlags] {
         let flags = [("--server", !server.isEmpty), ("--creds", creds != nil), ("--as", user != nil)]
         let variables = ["PARLEY_API_KEY", "PARLEY_SECRET", "PARLEY_TOKEN"].map { ($0, environment[$0] != nil) }

@@ -56,8 +56,11 @@ struct CommandFailure: Error, Hashable {
         self.init(code, error.description)
     }
 
-    /// Whether a command failed for want of a connection.
-    static func meansNoConnection(_ error: any Error) -> Bool { CommandFailure(of: error)?.code == noConnection }
+    /// Whether a command failed for want of a connection. What a call failed with, over a connection that was there, is
+    /// a failure of the command already.
+    static func meansNoConnection(_ error: any Error) -> Bool {
+        !(error is CommandFailure) && CommandFailure(of: error)?.code == noConnection
+    }
 
     /// Whether it is that the network did not answer, and no refusal.
     var meansNoAnswer: Bool { code == Self.noConnection || code == Self.notAcknowledged }

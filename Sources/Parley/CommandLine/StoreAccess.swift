@@ -22,8 +22,8 @@ enum StoreAccess {
         }
     }
 
-    /// Reads the user's store, where there is one, for a command that has failed already: only what is wrong with the
-    /// store itself is told, since the command's own failure is told all the same.
+    /// Reads the user's store, where there is one, for a command that has failed already. Reports only failures
+    /// of the store; the command's own failure is reported anyway.
     static func readKept(_ plan: ConnectionPlan?, _ body: (LocalStore) async throws -> Void) async {
         guard let path = plan?.store else { return }
         do {

@@ -196,7 +196,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
             listening.cancel()
         }
         defer { alarm.cancel() }
-        return await listening.value
+        return await withTaskCancellationHandler { await listening.value } onCancel: { listening.cancel() }
     }
 
     private func report(_ kept: [KeptPublish], _ ends: [String: PublishNews], _ status: ConnectionStatus) throws {

@@ -145,7 +145,7 @@ struct SendCommand: AsyncParsableCommand {
         waiting.removeFirst(count)
     }
 
-    /// - Parameter id: the identifier by which the call is repeated that has waited for too long.
+    /// - Parameter id: the identifier to repeat the call with after a timeout.
     private nonisolated(nonsending) func receipt(
         of sent: PendingPublish, over client: RelayClient, by deadline: ContinuousClock.Instant, repeating id: String
     ) async throws -> PublishReceipt {

@@ -4,7 +4,7 @@ import Relay
 
 // What commands print has a `json`, the object that scripts read, and a `line` or `lines` for people.
 
-/// Where a command begins that follows topics.
+/// Where a command that follows topics begins.
 struct SinceOption: ParsableArguments {
     @Option(help: "Begin earlier: all, a length such as 15m, or an ISO 8601 time.")
     var since: String?
@@ -14,7 +14,7 @@ struct SinceOption: ParsableArguments {
         throw ValidationError("--since takes all, a length such as 15m, or an ISO 8601 time.")
     }
 
-    /// What that is to a subscription: from now on, where nothing is said.
+    /// Where the subscription starts; by default, now.
     var start: SubscriptionStart {
         switch since.flatMap({ PastTime($0) }) {
         case nil: .new
@@ -32,7 +32,7 @@ struct MessageStyleOptions: ParsableArguments {
 }
 
 extension ConnectionPlan {
-    /// Connects for one piece of work, and closes the client when that is done.
+    /// Connects for one piece of work, and closes the client when that has succeeded; a command that fails ends anyway.
     ///
     /// - Throws: for what the client's calls throw, the failure with what keeps the connection away.
     func connected<Value>(_ work: (RelayClient) async throws -> Value) async throws -> Value {

@@ -20,8 +20,8 @@ final class FileWatch: Sendable {
     private let queue = DispatchQueue(label: "parley.configuration", qos: .utility)
     private let state = NIOLockedValueBox(State())
 
-    /// Watches from now on, until ``close()``, and calls `changed` on a queue of its own, once for each burst. Nil where
-    /// the system refuses.
+    /// Watches from now on, until ``close()``, and calls `changed` on a queue of its own, once for each burst. Nil
+    /// where the system refuses.
     init?(_ path: String, changed: @escaping @Sendable () -> Void) {
         self.path = path
         self.changed = changed
@@ -38,7 +38,8 @@ final class FileWatch: Sendable {
         }
     }
 
-    /// Watches the folders that lead to the file now; where the system refuses, those of before, or none: false.
+    /// Watches the folders that lead to the file now. If the system refuses, those of before stay; false if nothing is
+    /// watched.
     private func watch() -> Bool {
         state.withLockedValue { state in
             guard !state.isClosed else { return false }
@@ -98,8 +99,12 @@ extension FileWatch {
         private func sources(of folders: [String: Bool]) -> [Source]? {
             let descriptor = inotify_init1(CInt(O_NONBLOCK | O_CLOEXEC))
             guard descriptor >= 0 else { return nil }
-            for (folder, hasFile) in folders {
+            let marks = folders.map { folder, hasFile in
                 inotify_add_watch(descriptor, folder, (hasFile ? Self.ofFiles : Self.ofFolder) | Self.always)
+            }
+            guard marks.contains(where: { $0 >= 0 }) else {
+                _ = Platform.close(descriptor)
+                return nil
             }
             let source = Source(base: DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue))
             source.base.setEventHandler { [weak self] in

@@ -2,7 +2,7 @@ import Relay
 
 /// The findings about credentials and about the clock that they are measured by. Nothing here shows a secret.
 enum CredentialsFindings {
-    /// Credentials that were read and checked: their times, with where they are and whom they name.
+    /// Credentials that were read and checked: their times, place and user.
     static func read(_ times: TokenTimes?, place: String, user: String?, now: Timestamp) -> Finding {
         let name = "credentials"
         let words = place + (user.map { ", user \($0)" } ?? "")

@@ -33,7 +33,7 @@ final class MeasuredScreen: ChatScreen {
 
     /// - Parameters:
     ///   - news: what comes; where it comes at a rate, it ends with the last key.
-    ///   - rate: how many of the news come a second, each at its time; nil for as many as there is room for.
+    ///   - rate: events per second, each at its time; nil for as many as there is room for.
     ///   - keys: how many keys are typed, 5 to 10 ms apart.
     init(size: Size, news: [ChatEvent], rate: Int?, keys: Int) {
         (self.size, self.news, self.rate, self.keys) = (size, news, rate, keys)

@@ -2,7 +2,7 @@ import Relay
 import Terminal
 
 /// All that the interactive client knows: the screen is a function of this and of the time. ``update(_:_:)`` changes it
-/// where it is; its parts are values.
+/// in place; its parts are values.
 ///
 /// Remote text is kept as it came; only the views draw it, and only through the gate of `SafeText`.
 final class ChatModel {
@@ -66,6 +66,9 @@ final class ChatModel {
         let number = newNumber()
         return ("\(origin)-\(number)", number)
     }
+
+    /// Whether a message was written in this run of the program.
+    func isOfThisRun(_ id: String) -> Bool { id.hasPrefix("\(origin)-") }
 
     /// Whether the person can be taken to see the newest row of what is shown.
     var isWatching: Bool {

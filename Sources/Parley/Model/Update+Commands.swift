@@ -238,7 +238,10 @@ extension ChatModel {
 
     /// Quits; asks first where something is not sent. Letters that are being deleted are waited for; where they can
     /// still be undone, the question is whether they are to leave at all.
-    func quit() -> ChatEffects {
+    ///
+    /// - Parameter isGivenUp: whether it is because the connection was given up. Lines of this run fail a moment before
+    ///   or after that, and are asked about in either case.
+    func quit(isGivenUp: Bool = false) -> ChatEffects {
         let count = network.inbox.deletion.undoableCount
         if count > 0 {
             let undo = settings.keys.label(of: .undo, in: InboxPane.self).map { " (\($0) undoes it)" } ?? ""
@@ -250,11 +253,11 @@ extension ChatModel {
             network.inbox.deletion.hold()
             return []
         }
-        return quitAfterDeletion()
+        return quitAfterDeletion(isGivenUp: isGivenUp)
     }
 
     /// Quits, as soon as what is being deleted is; asks where that takes its time.
-    private func quitAfterDeletion() -> ChatEffects {
+    private func quitAfterDeletion(isGivenUp: Bool = false) -> ChatEffects {
         network.inbox.deletion.settle()
         if !network.inbox.deletion.isEmpty {
             let count = network.inbox.deletion.count
@@ -262,13 +265,15 @@ extension ChatModel {
             ask(.leaveDeletion, "\(left); Parley quits afterwards. Quit now?")
             return []
         }
-        return quitUnlessUnsent()
+        return quitUnlessUnsent(isGivenUp: isGivenUp)
     }
 
     /// Quits where nothing is left to be sent, and otherwise asks. What failed waits for the person as well, and is
     /// lost where no local store keeps it.
-    private func quitUnlessUnsent() -> ChatEffects {
-        let failed = network.keepsDesk ? 0 : network.conversations.all.reduce(0) { $0 + $1.failedLines.count }
+    private func quitUnlessUnsent(isGivenUp: Bool = false) -> ChatEffects {
+        let failed = network.conversations.all.flatMap(\.failedLines).count {
+            !network.keepsDesk || isGivenUp && isOfThisRun($0.id)
+        }
         let count = network.outbox.messages.count + failed
         guard count > 0 else { return .screen(.quit) }
         ask(.quit, "\(Self.unsentWords(count)). Quit anyway?")

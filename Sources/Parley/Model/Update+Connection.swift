@@ -29,7 +29,7 @@ extension ChatModel {
             let effects = call(forEnd: newStatus.reason)
             // Whoever sets a time limit does not wait longer. What they wrote meanwhile is asked about. Other networks
             // go on.
-            return hasScreen && window.isAlone && connectionGivenUp != nil ? effects + quit() : effects
+            return hasScreen && window.isAlone && connectionGivenUp != nil ? effects + quit(isGivenUp: true) : effects
         case .reconnecting:
             if let reason = newStatus.reason { sayMeanwhile(reason.words, about: .connection) }
         case .initialized, .connecting, .suspended:

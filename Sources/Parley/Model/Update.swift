@@ -1,8 +1,8 @@
 import Relay
 import Terminal
 
-/// Takes in an event: changes the model, and nothing else, and says what is to be done outside. It never waits and never
-/// fails.
+/// Takes in an event: changes the model, and nothing else, and says what is to be done outside. It never waits and
+/// never fails.
 func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
     var effects: ChatEffects = []
     let lookedAt = model.lookedAt

@@ -1,8 +1,8 @@
 import Platform
 import Terminal
 
-/// Messages' texts as they were broken into lines lately, and the title line, so that a frame measures only what the one
-/// before it did not show. It holds nothing that the texts do not say, so a frame drawn with it is the frame drawn
+/// Messages' texts as they were broken into lines lately, and the title line, so that a frame measures only what the
+/// one before it did not show. It holds nothing that the texts do not say, so a frame drawn with it is the frame drawn
 /// without.
 ///
 /// Bounded: it holds two generations of texts, and forgets the older one when the younger one is full.

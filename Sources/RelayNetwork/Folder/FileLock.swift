@@ -1,7 +1,7 @@
 import Platform
 
-/// A lock on a file, held until the last reference goes. The kernel frees it when the process dies, however it dies. The
-/// file stays: unlinking it would let two holders lock two files of one name.
+/// A lock on a file, held until the last reference goes. The kernel frees it when the process dies, however it dies.
+/// The file stays: unlinking it would let two holders lock two files of one name.
 final class FileLock: Sendable {
     enum Mode: Sendable { case shared, exclusive }
 

@@ -27,7 +27,8 @@ struct NetworkIdentity: Sendable {
         let lock = try FileLock.wait(directory.identityLock, .exclusive)
         defer { withExtendedLifetime(lock) {} }
         let files = IdentityFiles(folder: directory.keys)
-        if PrivateFile.exists(files.names) { return try files.read() }
+        // What cannot be read is no proof that there is none, whose keys would be made anew.
+        if try PrivateFile.read(files.names) != nil { return try files.read() }
         // Keys of its own would be no network's on servers that others run.
         guard try directory.cluster() == nil else {
             throw .invalidProvision("This network was not provisioned to its end: run parley network provision again.")

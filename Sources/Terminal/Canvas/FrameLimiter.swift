@@ -7,6 +7,7 @@ public struct FrameLimiter: Sendable {
     public enum Cause: Sendable {
         /// A key, a paste, the mouse, another size of the window: its frame waits for nothing.
         case person
+        /// Anything that the person has not done just now.
         case news
     }
 

@@ -25,7 +25,7 @@ public struct LinkTarget: Hashable, Sendable {
 
     private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
 
-    /// Begins the link's cells (OSC 8). By its identifier a terminal joins the lines of a broken link.
+    /// Begins the link's cells (OSC 8). By its identifier a terminal joins the lines over which a link is broken.
     var opening: [UInt8] { Array("\u{1B}]8;id=\(identifier);\(address)\u{1B}\\".utf8) }
 
     static let closing = Array("\u{1B}]8;;\u{1B}\\".utf8)

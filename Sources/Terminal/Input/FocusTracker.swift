@@ -10,11 +10,13 @@ public struct FocusTracker: Hashable, Sendable {
         case focusIn, focusOut
         /// The terminal answered that it knows focus reports (DECRQM 1004: set or reset).
         case supportConfirmed
+        /// A key, a paste or the mouse.
         case input
         /// No terminal is attached to the multiplexer any more, or one is again.
         case detached, attached
         /// The process is about to stop (SIGTSTP), or runs again.
         case suspended, resumed
+        /// The terminal is gone.
         case hungUp
         /// Nothing was typed for so long that the person counts as absent.
         case idle

@@ -99,11 +99,13 @@ public enum TerminalReply: Hashable, Sendable {
 
 /// What came in from the terminal.
 public enum InputEvent: Equatable, Sendable {
+    /// A key press.
     case key(Key)
     /// A bracketed paste: no control characters but line feed and tab, at most `InputParser.pasteLimit` bytes.
     case paste(String)
     /// The paste just given out was longer than that; its end is not kept.
     case pasteCut
+    /// The mouse.
     case mouse(MouseEvent)
     /// The terminal's window came into focus, or went out of it.
     case focusIn, focusOut

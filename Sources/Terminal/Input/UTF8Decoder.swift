@@ -18,7 +18,7 @@ struct UTF8Decoder: Sendable {
             bytes.removeFirst(encoded.count)
             return Unicode.UTF8.decode(encoded)
         case .error(let length):
-            // More may come of a character; as many ones as its first byte begins with is how many bytes it has.
+            // More may come of a character; its first byte begins with as many ones as the character has bytes.
             let lead = bytes[0]
             if length == bytes.count, length < (~lead).leadingZeroBitCount, (0xC2...0xF4).contains(lead) { return nil }
             bytes.removeFirst(length)

@@ -4,6 +4,7 @@ public enum NotificationUse: Hashable, Sendable {
     case auto
     /// By this, whatever the terminal is.
     case always(NotificationMethod)
+    /// By nothing.
     case never
 }
 

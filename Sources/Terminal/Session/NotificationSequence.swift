@@ -15,6 +15,7 @@ public struct TerminalNotification: Hashable, Sendable {
 
 /// A way in which a terminal can notify the person.
 public enum NotificationMethod: Hashable, Sendable {
+    /// The bell.
     case bell
     /// OSC 9: one text (iTerm2).
     case osc9

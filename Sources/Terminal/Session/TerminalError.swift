@@ -1,9 +1,14 @@
 /// Why the terminal cannot be used.
 public enum TerminalError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Standard input or output is a file or a pipe.
     case notATerminal
+    /// The terminal database does not know the type in `TERM`.
     case unknownType(String)
+    /// The type in `TERM` cannot place its cursor.
     case tooSimple(String)
+    /// There is no terminal database on this system.
     case noDatabase
+    /// A session is open already; there is one terminal.
     case alreadyOpen
     /// The system refused; the number is `errno`.
     case system(Int32)

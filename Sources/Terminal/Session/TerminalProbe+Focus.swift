@@ -3,7 +3,9 @@ import Platform
 extension TerminalProbe {
     /// A terminal's answer to the question whether it reports its focus.
     public enum FocusAnswer: Hashable, Sendable {
+        /// It does.
         case reports
+        /// It does not.
         case denies
         /// It has answered another question after this one: it may report its focus or not.
         case silent

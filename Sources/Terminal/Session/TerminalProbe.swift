@@ -7,6 +7,7 @@ public struct TerminalProbe: Hashable, Sendable {
     public enum Entry: Hashable, Sendable {
         /// It is known, with this many colours; 0 is none.
         case known(colors: Int)
+        /// There is no such entry.
         case unknown
         /// The type cannot place its cursor.
         case tooSimple

@@ -28,6 +28,7 @@ public final class TerminalSession {
 
     /// What ended a `wait`.
     public enum Wake: Equatable, Sendable {
+        /// Keys, pastes, mouse and focus.
         case input([InputEvent])
         /// The window has another size; draw for it.
         case resized(Size)
@@ -35,6 +36,7 @@ public final class TerminalSession {
         case woken
         /// The terminal took the frame that had waited for it.
         case shown
+        /// The deadline passed.
         case timedOut
         /// SIGTSTP came: do what has to be done and call `suspend()` within five seconds, or it happens without.
         case suspending

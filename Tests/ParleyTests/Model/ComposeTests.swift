@@ -1020,6 +1020,17 @@ struct ComposeTests {
         #expect(busy.screen().last?.contains("1 message is not sent yet. Quit anyway?") == true)
         #expect(busy.press(.character("n")) == [] && busy.model.network.status.state == .disconnected)
 
+        // The lines may be told of as not sent before the end is; whether they are kept makes no difference.
+        var failed = Desk.joined("chat.lobby", state: .connecting)
+        failed.model.network.keepsDesk = true
+        failed.enter("hello")
+        for case .topics(.publish(let id, _, _)) in failed.effects.core {
+            failed.send(.published(PublishNews(id: id, state: .failed(.connection(.timeLimit(.seconds(2)))))))
+        }
+        #expect(failed.send(end).screen.isEmpty)
+        #expect(failed.screen().last?.contains("1 message is not sent yet. Quit anyway?") == true)
+        #expect(failed.press(.character("n")) == [] && failed.press(.control("q")) == .screen(.quit))
+
         var closed = Desk.joined("chat.lobby", state: .connecting)
         #expect(closed.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .banned(nil)))) == [])
     }

@@ -340,23 +340,27 @@ struct KeyMapTests {
         older.send(.topic("chat.lobby", .live))
         older.send(.past("chat.lobby", .history([message(1, "old")], isComplete: false)))
         #expect(older.screen().contains { $0.contains("older messages: PgUp or /history") })
-        var tours: [Desk] = []
-        var tour = Desk(size: size)
-        tour.send(.start(topics: ["chat.lobby"], keeps: true))
-        tour.send(.opened(KeptDesk()))
-        for _ in Tour.Step.allCases {
-            tours.append(tour)
+        let tours = Tour.Step.allCases.indices.map { step in
+            var tour = Desk(size: size)
+            tour.send(.start(topics: ["chat.lobby"], keeps: true))
+            tour.send(.opened(KeptDesk()))
+            for _ in 0..<step { _ = tour.model.screen.tour?.advance(.standard) }
             #expect(tour.screen().contains { $0.contains("Esc: skip the tour") })
-            _ = tour.model.screen.tour?.advance(.standard)
+            return tour
         }
         var list = Desk(size: size)
         list.send(.start(topics: ["chat.lobby"]))
         for number in 0..<60 { list.send(.notice("mistake \(number)", isFailure: true)) }
         list.enter("/errors")
         #expect(list.screen().contains { $0.contains("PgDn more  Esc closes") })
-        var cut = Desk.joined("chat.lobby", size: size)
-        cut.send(.topic("chat.lobby", .messages([message(1, (1...300).map { "line \($0)" }.joined(separator: "\n"))])))
-        var reader = cut
+        func cutMessage() -> Desk {
+            var desk = Desk.joined("chat.lobby", size: size)
+            let text = (1...300).map { "line \($0)" }.joined(separator: "\n")
+            desk.send(.topic("chat.lobby", .messages([message(1, text)])))
+            return desk
+        }
+        let cut = cutMessage()
+        var reader = cutMessage()
         reader.press(.function(4))
         let narrow = Desk.joined("chat.lobby", size: Size(rows: 24, columns: 50))
         return tours + [

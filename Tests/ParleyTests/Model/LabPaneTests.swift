@@ -177,6 +177,9 @@ struct LabPaneTests {
     func again() {
         var desk = Scene.ledger(Size(rows: 40, columns: 120))
         #expect(desk.press(.function(9)).isEmpty && desk.model.screen.view == .lab)
+        var begun = Scene.ledger(Size(rows: 40, columns: 120))
+        begun.press(.function(9))
+        #expect(begun.press(.character("y")) == [.lab(.open)])
         desk.press(.character("n"))
         #expect(desk.model.screen.view == .lab && desk.model.screen.overlay == nil)
         desk.press(.escape)

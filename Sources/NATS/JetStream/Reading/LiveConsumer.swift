@@ -70,7 +70,7 @@ package final class LiveConsumer {
 
     var received: UInt64 { expectedConsumerSequence - 1 }
 
-    /// Makes a consumer: everything stored from here on is delivered. So many messages as `caution` says are asked for
+    /// Makes a consumer: everything stored from here on is delivered. As many messages as `caution` says are asked for
     /// one by one; making it takes no longer than the limit, or than usual.
     package init(
         in stream: String, filter: String?, from start: StartPosition, caution: Int = 0, within limit: Duration? = nil,

@@ -96,8 +96,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
             return info.pending == 0 ? .caughtUp : .behind
         }
 
-        /// Makes the consumer now, so that everything stored from here on is delivered. `next` does it otherwise. At the
-        /// deadline throws `timeout`, or what it has been failing with until then.
+        /// Makes the consumer now, so that everything stored from here on is delivered. `next` does it otherwise. At
+        /// the deadline throws `timeout`, or what it has been failing with until then.
         public mutating func open(
             until deadline: NIODeadline? = nil, isolation actor: isolated (any Actor)? = #isolation
         ) async throws(NATSError) {

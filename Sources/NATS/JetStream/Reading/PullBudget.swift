@@ -95,8 +95,8 @@ struct PullBudget {
         return true
     }
 
-    /// The server said that a pull has ended, where it is too small as the next message does not fit into what was left
-    /// of its bytes. Throws `jetStream` for a message that no pull can bring.
+    /// The server said that a pull has ended; `isTooSmall` if the next message does not fit into what was left of its
+    /// bytes. Throws `jetStream` for a message that no pull can bring.
     mutating func ended(at index: Int, isTooSmall: Bool) throws(NATSError) {
         let pull = pulls[index]
         remove(index)

@@ -37,7 +37,7 @@ struct NetworkChoice: ParsableArguments {
     }
 }
 
-/// How long credentials hold that a command writes.
+/// How long the credentials that a command writes are valid.
 struct ExpiryOption: ParsableArguments {
     @Option(help: ArgumentHelp("How long the credentials hold, such as 12h or 30d.", valueName: "length"))
     var expires: String?
