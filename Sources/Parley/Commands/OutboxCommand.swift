@@ -196,7 +196,11 @@ struct OutboxSendCommand: AsyncParsableCommand {
             listening.cancel()
         }
         defer { alarm.cancel() }
-        return await withTaskCancellationHandler { await listening.value } onCancel: { listening.cancel() }
+        return await withTaskCancellationHandler {
+            await listening.value
+        } onCancel: {
+            listening.cancel()
+        }
     }
 
     private func report(_ kept: [KeptPublish], _ ends: [String: PublishNews], _ status: ConnectionStatus) throws {
