@@ -44,10 +44,10 @@ extension Place {
 /// What the person has chosen with keys and commands; it counts at later starts, and before the configuration.
 struct DeskChoices: Hashable, Sendable {
     /// A bit for each choice that was made, and for each that is yes: they are compared at every event.
-    private var made: UInt8 = 0
-    private var yes: UInt8 = 0
+    private var made: UInt16 = 0
+    private var yes: UInt16 = 0
 
-    enum Name: UInt8, CaseIterable, Hashable, Sendable {
+    enum Name: UInt16, CaseIterable, Hashable, Sendable {
         /// Whether the topics stand by activity; nil for as they were put.
         case topicsByActivity
         /// Whether the topics are folded away; nil for what the configuration says.
@@ -89,7 +89,7 @@ struct DeskChoices: Hashable, Sendable {
     subscript(name: Name) -> Bool? {
         get { made >> name.rawValue & 1 == 0 ? nil : yes >> name.rawValue & 1 == 1 }
         set {
-            let bit = UInt8(1) << name.rawValue
+            let bit = UInt16(1) << name.rawValue
             made = newValue == nil ? made & ~bit : made | bit
             yes = newValue == true ? yes | bit : yes & ~bit
         }

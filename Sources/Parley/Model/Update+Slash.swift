@@ -12,7 +12,9 @@ extension ChatModel {
     }
 
     /// Gives a text its slash that would be a command with it, and says so: it is not sent before the person has seen
-    /// that. Whether it was one.
+    /// that.
+    ///
+    /// - Returns: whether it was one.
     func mendSlash() -> Bool {
         guard writing.mayLackSlash else { return false }
         writing.mayLackSlash = false

@@ -44,7 +44,7 @@ protocol Pane: Sendable {
     /// Takes a click on it; it has the keys by then.
     func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects
 
-    /// Closes what is open in it; whether anything was.
+    /// Closes what is open in it; returns whether anything was.
     func escape(on model: ChatModel) -> Bool
 
     /// Goes to the newest of what it shows, as the text's keys ask for it.
@@ -88,7 +88,7 @@ extension Pane {
     func takes(_ key: Key, as action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
 
     func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
-        guard hasMeaning(action, in: model) else { return model.said("There is nothing here to do that to.") }
+        guard hasMeaning(action, in: model) else { return model.tell("There is nothing here to do that to.") }
         model.screen.focus = .main
         return perform(action, on: model)
     }

@@ -51,12 +51,6 @@ enum Focus: Hashable, Sendable, CaseIterable {
 }
 
 extension ChatModel {
-    /// Says something to the person, where nothing else follows.
-    func said(_ words: String, _ kind: Notice.Kind = .information) -> ChatEffects {
-        say(words, kind)
-        return []
-    }
-
     /// The pane in the main part of the screen. The connection log lies over any other.
     var mainPane: any Pane {
         if let logScroll { return LogPane(edge: logScroll) }

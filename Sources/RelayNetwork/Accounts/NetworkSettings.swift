@@ -14,7 +14,6 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         public var maximumMessageBytes: Int32 = 1 << 20
         /// Most readers at once, of all users together, as the server counts no user's; set when the stream is made.
         public var maximumConsumers: Int
-
     }
 
     /// What one user's account may take.

@@ -50,7 +50,7 @@ extension ChatModel {
         }
     }
 
-    /// Says what came, as soon as all of it is here; whether it was said now.
+    /// Says what came, as soon as all of it is here; returns whether it was said now.
     @discardableResult
     func tellAbsence() -> Bool {
         guard let absence = attention.absence, let due = absence.due, due <= now.instant else { return false }
@@ -128,9 +128,9 @@ extension ChatModel {
         case .show:
             guard let time = attention.suspension.effectiveTime else {
                 let end = attention.suspension.keeps == true ? "; /notify off ends that." : "."
-                return said("The connection is kept while you look elsewhere" + end)
+                return tell("The connection is kept while you look elsewhere" + end)
             }
-            return said("The connection is suspended after \(Wording.length(time)) out of focus.")
+            return tell("The connection is suspended after \(Wording.length(time)) out of focus.")
         case .set(let time):
             attention.suspension.time = time
             // Who names a time wants it to count.

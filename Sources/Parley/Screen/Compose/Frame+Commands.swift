@@ -5,7 +5,7 @@ extension Frame {
     private static let roomForKey = 40
 
     /// The commands that the text may become, in the place of the keys of the moment; a single one with what it does.
-    /// They end before a column; false where there are none.
+    /// They end before the column `end`; false where there are none.
     func drawCommands(in area: Rect, until end: Int) -> Bool {
         let offered = model.commandsOffered
         guard let first = offered.first else { return false }

@@ -15,6 +15,7 @@ struct LinkList: Hashable, Sendable {
         let name: String
     }
 
+    /// Characters that are looked through.
     private static let textLimit = 131_072
 
     /// Those of a conversation's messages.

@@ -95,6 +95,7 @@ extension ChatModel {
         let ids: [String]
     }
 
+    /// Characters of a line.
     private static let unsentLength = 80
 
     /// Lists the unsent lines of the topic in view, with their numbers.

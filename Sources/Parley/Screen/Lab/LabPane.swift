@@ -43,7 +43,7 @@ struct LabPane: Pane {
     }
 
     func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
-        guard let lab = model.lab else { return model.said("The lab is not open.") }
+        guard let lab = model.lab else { return model.tell("The lab is not open.") }
         switch action {
         case .choice(let choice):
             model.lab?.selected = choice.place
@@ -84,7 +84,7 @@ struct LabPane: Pane {
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         guard key.modifiers.isEmpty, case .character = key.code else { return [] }
         let write = model.settings.keys.label(of: .nextPane).map { "; \($0) goes to the text" } ?? ""
-        return model.said("\(key.label) is no key of the lab\(write).")
+        return model.tell("\(key.label) is no key of the lab\(write).")
     }
 
     func isUseful(_ action: Action, in model: ChatModel) -> Bool {

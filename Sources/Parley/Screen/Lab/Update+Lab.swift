@@ -57,10 +57,10 @@ extension ChatModel {
     func doInLab(_ choice: LabChoice) -> ChatEffects {
         switch lab?.phase {
         case .running: break
-        case .opening: return said("One moment: the connection is being put behind the lab.")
+        case .opening: return tell("One moment: the connection is being put behind the lab.")
         case .ending, .over, .failed, nil: return []
         }
-        if let reason = lab?.hindrance(of: choice) { return said(reason) }
+        if let reason = lab?.hindrance(of: choice) { return tell(reason) }
         if choice == .restore, wasPutOut, let key = settings.keys.label(of: .choice(.connect), in: LabPane.self) {
             say("The connection was ended, which is no fault that lasts: \(key) connects again.")
         }
@@ -81,7 +81,7 @@ extension ChatModel {
         switch request {
         case .open: toggleLab()
         case .save(let file):
-            guard lab?.glance != nil else { return said("There is nothing to save: the lab was not open.", .failure) }
+            guard lab?.glance != nil else { return tell("There is nothing to save: the lab was not open.", .failure) }
             return awaited([.lab(.save(path: file))])
         }
         return []

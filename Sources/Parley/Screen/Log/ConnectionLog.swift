@@ -17,7 +17,6 @@ struct ConnectionLog: Equatable, Sendable {
         case remark(String)
         /// Something that the person was told did not work.
         case failure(String)
-
     }
 
     /// The life of the program in its terminal.

@@ -9,7 +9,7 @@ struct Tour: Hashable, Sendable {
 
     private(set) var step = Step.write
 
-    /// Goes on to the next step that has a key; whether there is one.
+    /// Goes on to the next step that has a key; returns whether there is one.
     mutating func advance(_ keys: KeyMap) -> Bool {
         while let next = Step(rawValue: step.rawValue + 1) {
             step = next

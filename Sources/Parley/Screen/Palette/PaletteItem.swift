@@ -193,7 +193,7 @@ extension ChatModel {
     func go(to place: Place) -> ChatEffects {
         switch place {
         case .topic(let name):
-            guard network.conversations.index(of: name) != nil else { return said("\(name) is not joined any more.") }
+            guard network.conversations.index(of: name) != nil else { return tell("\(name) is not joined any more.") }
             show(.conversation(name))
             screen.focus = .compose
             return []
@@ -216,14 +216,14 @@ extension ChatModel {
         if let number = Int(text), number > 0 { return goToTopic(number) }
         let name = SlashCommand.topic(fromChannel: text)
         guard network.conversations.index(of: name) != nil else {
-            return said("\(name.prefix(64)) is not joined. /join TOPIC joins a topic, /topics lists yours.", .failure)
+            return tell("\(name.prefix(64)) is not joined. /join TOPIC joins a topic, /topics lists yours.", .failure)
         }
         return go(to: .topic(name))
     }
 
     func goToTopic(_ number: Int) -> ChatEffects {
         guard let topic = network.conversations.shown(at: number - 1) else {
-            return said(network.conversations.isEmpty ? "No topic is joined." : "There is no topic \(number) here.")
+            return tell(network.conversations.isEmpty ? "No topic is joined." : "There is no topic \(number) here.")
         }
         return go(to: .topic(topic.name))
     }
@@ -243,7 +243,7 @@ extension ChatModel {
         let previous = screen.visits.dropFirst().first { place in
             if case .topic(let name) = place { network.conversations.index(of: name) != nil } else { true }
         }
-        return previous.map { go(to: $0) } ?? said("There is nowhere to go back to.")
+        return previous.map { go(to: $0) } ?? tell("There is nowhere to go back to.")
     }
 
     private static let visitLimit = 50

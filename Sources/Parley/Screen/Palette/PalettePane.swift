@@ -210,7 +210,7 @@ struct PalettePane: Pane {
             let panes: [any Pane] = [ComposePane(), SidebarPane(), model.screen.view.pane]
             guard let pane = panes.first(where: { Swift.type(of: $0).title == title }) else {
                 let subject = item.note.isEmpty ? item.title : item.note
-                return model.said("\(subject): that belongs to another part of the screen, \(title).")
+                return model.tell("\(subject): that belongs to another part of the screen, \(title).")
             }
             return pane.choose(at: place, on: model)
         case .place(let place): return model.go(to: place)

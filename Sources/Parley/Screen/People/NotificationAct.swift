@@ -1,7 +1,7 @@
 /// What a person wants of notifications, as `/notify` says it.
 enum NotificationAct: String, Sendable {
     case show = ""
-    /// Keep the connection while the person looks elsewhere, so that there is something to notify of, or no more.
+    /// Whether the connection is kept while the person looks elsewhere, so that there is something to notify of.
     case on, off
     case test
 

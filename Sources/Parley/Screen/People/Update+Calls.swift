@@ -69,7 +69,7 @@ extension ChatModel {
     }
 
     func testNotification() -> ChatEffects {
-        guard hasScreen else { return said("Notifications need a screen; here each line is said as it comes.") }
+        guard hasScreen else { return tell("Notifications need a screen; here each line is said as it comes.") }
         let place = "\(network.identity.user)@\(network.identity.network)"
         return called(TerminalNotification(title: "Parley", body: "This is a test for \(place)."), isTest: true)
     }

@@ -25,7 +25,7 @@ extension ChatModel {
     }
 
     func setPresence(_ presence: Presence) -> ChatEffects {
-        if let mistake = presence.mistake { return said(mistake, .failure) }
+        if let mistake = presence.mistake { return tell(mistake, .failure) }
         let wasHere = network.people.own == .here
         network.people.own = presence
         switch presence {

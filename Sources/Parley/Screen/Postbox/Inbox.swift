@@ -202,7 +202,7 @@ struct Inbox: Equatable, Sendable {
         return newlyRead
     }
 
-    /// Takes in what the local store knows; without counts where something was read since it was asked.
+    /// Takes in what the local store knows; `counts` is nil where something was read since it was asked.
     mutating func noteRead(_ ids: Set<String>, counts: [String: Int]?) {
         // What is being read stays; what was read at an earlier start only looked as if it had not been.
         let isOld = selectedLetter.map { isUnread($0) && ids.contains($0.id) } ?? false

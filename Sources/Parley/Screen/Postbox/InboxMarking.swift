@@ -43,9 +43,9 @@ extension Inbox {
     /// are.
     struct Sweep: Equatable, Sendable {
         private(set) var request: UInt64
-        /// Where it begins; nil at the beginning of the list.
+        /// Where the portion on its way begins; nil at the beginning of the list.
         private(set) var token: String?
-        /// Whether letters were deleted while it was on its way: it is asked for again.
+        /// Whether letters were deleted while that portion was on its way: it is asked for again.
         var isOutdated = false
         /// The postbox's id; nil for all.
         let box: String?
@@ -56,7 +56,7 @@ extension Inbox {
         /// Where they are read; nil before the first portion is here.
         private(set) var source: LetterPortion.Source?
         private(set) var seen = 0
-        /// Those of them that match: they are marked now, or found.
+        /// Those of the letters looked at that match: they are marked now, or found.
         private(set) var matched = 0
 
         static let limit = 100_000

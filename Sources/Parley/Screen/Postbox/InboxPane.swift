@@ -48,7 +48,7 @@ struct InboxPane: Pane {
     func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
         if model.network.inbox.hold(.action(action)) { return [] }
         if model.network.inbox.finding != nil, [.nextPage, .previousPage, .firstPage, .lastPage].contains(action) {
-            return model.said("A filtered list has no pages: it has the letters of all of them.")
+            return model.tell("A filtered list has no pages: it has the letters of all of them.")
         }
         switch action {
         case .up: model.network.inbox.select(model.network.inbox.selected - 1)

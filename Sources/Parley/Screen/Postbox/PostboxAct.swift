@@ -48,5 +48,4 @@ enum PostboxAct: Hashable, Sendable {
         case .create(let name, _), .rename(let name, _), .enable(let name), .disable(let name), .delete(let name): name
         }
     }
-
 }

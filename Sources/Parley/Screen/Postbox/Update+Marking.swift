@@ -4,7 +4,7 @@ import Relay
 extension ChatModel {
     func markMatching() -> ChatEffects {
         guard case .inbox(let box) = screen.view, !isStillMarking() else { return [] }
-        guard network.inbox.filter?.isUnfinished != true else { return said("The filter is not finished.", .failure) }
+        guard network.inbox.filter?.isUnfinished != true else { return tell("The filter is not finished.", .failure) }
         return mark(by: sweep(of: box))
     }
 
@@ -84,7 +84,7 @@ extension ChatModel {
     private func end(_ marking: Inbox.Sweep, _ end: Inbox.Sweep.End) -> ChatEffects {
         network.inbox.marking = nil
         let kind: Notice.Kind = if case .failed = end { .failure } else { .information }
-        return said(marking.words(end), kind)
+        return tell(marking.words(end), kind)
     }
 
     // MARK: Finding

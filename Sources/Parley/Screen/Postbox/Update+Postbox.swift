@@ -94,17 +94,17 @@ extension ChatModel {
 
     func refreshInbox() -> ChatEffects { fetch(network.inbox.trail) }
 
-    func nextPage() -> ChatEffects { network.inbox.nextTrail.map { fetch($0) } ?? said("This is the last page.") }
+    func nextPage() -> ChatEffects { network.inbox.nextTrail.map { fetch($0) } ?? tell("This is the last page.") }
 
     func previousPage() -> ChatEffects {
-        network.inbox.previousTrail.map { fetch($0) } ?? said("This is the first page.")
+        network.inbox.previousTrail.map { fetch($0) } ?? tell("This is the first page.")
     }
 
     func firstPage() -> ChatEffects { fetch(Inbox.Trail(order: network.inbox.order)) }
 
     /// Goes to the last page: the list begins at its end.
     func lastPage() -> ChatEffects {
-        guard !network.inbox.isLastPage || network.inbox.hasMore else { return said("This is the last page.") }
+        guard !network.inbox.isLastPage || network.inbox.hasMore else { return tell("This is the last page.") }
         return fetch(Inbox.Trail(order: network.inbox.order, isFromEnd: true))
     }
 

@@ -3,7 +3,6 @@ import Terminal
 
 // The person's own postboxes, and the letters that were sent from here.
 extension ChatModel {
-
     /// Whether something can be done with a postbox now; says why not, and the text stays.
     func mayDo(_ act: PostboxAct) -> Bool {
         guard let name = act.name else { return true }
@@ -119,7 +118,8 @@ extension ChatModel {
     }
 
     private var postboxLines: [HelpText.Line] {
-        network.inbox.boxes.map { box in
+        let hasPersonas = network.inbox.hasPersonas
+        return network.inbox.boxes.map { box in
             var words = box.hasTitle ? ["called \(box.title.prefix(128))"] : []
             if !box.isEnabled { words.append("off") }
             if let count = network.inbox.counts[box.id] {
@@ -128,7 +128,7 @@ extension ChatModel {
                 if unread > 0 { words.append("\(Wording.grouped(unread)) unread") }
             }
             // That all are the same person's needs no saying.
-            if network.inbox.hasPersonas { words.append("persona \(box.sudoId.prefix(128))") }
+            if hasPersonas { words.append("persona \(box.sudoId.prefix(128))") }
             return .entry(box.name, words.joined(separator: ", "))
         }
     }
@@ -193,7 +193,7 @@ extension ChatModel {
         guard let number else { return asked(.letters(.listSent(limit: Self.sentLimit))) }
         guard listed.sent.indices.contains(number - 1) else {
             let count = Wording.count(listed.sent.count, "letter")
-            return said(listed.sent.isEmpty ? "/sent lists them first." : "The list has \(count).", .failure)
+            return tell(listed.sent.isEmpty ? "/sent lists them first." : "The list has \(count).", .failure)
         }
         readSent(listed.sent[number - 1])
         return []

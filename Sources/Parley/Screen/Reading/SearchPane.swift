@@ -118,6 +118,7 @@ enum FoundItem: Hashable, Sendable {
     case message(FoundMessage)
     case letter(KeptLetter)
 
+    /// Unicode scalars that are kept of a message, and of a letter.
     private static let messageLength = 4_096
     private static let letterLength = 16_384
 
