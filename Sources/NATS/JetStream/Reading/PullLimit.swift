@@ -4,8 +4,9 @@ import NIOCore
 /// How many bytes the readers of one client ask a server for at once.
 ///
 /// A server cuts off a client for which more waits than its `max_pending`. It does not tell that limit, only that it is
-/// at least the largest message that it takes; half of that leaves room for the pull that follows. Several readers of
-/// one connection may still ask for too much between them: each asks for half as much after such a cut, for some
+/// at least the largest message that it takes. What it is writing counts until that write has ended, even if this side
+/// has read it and asked for more: up to two and a half pulls count at once, so that one has a third. Several readers
+/// of one connection may still ask for too much between them: each asks for half as much after such a cut, for some
 /// minutes.
 package final class PullLimit: Sendable {
     private struct State {
@@ -24,7 +25,7 @@ package final class PullLimit: Sendable {
             if let cutAt = state.cutAt, now - cutAt > Self.memory { state = State() }
             return state.halvings
         }
-        return max(Self.least, min(PullBudget.usualBytes, maximumPayload / 2) >> halvings)
+        return max(Self.least, min(PullBudget.usualBytes, maximumPayload / 3) >> halvings)
     }
 
     /// A connection was cut off while the server had more for a reader.
