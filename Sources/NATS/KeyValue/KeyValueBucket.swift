@@ -16,7 +16,8 @@ public struct KeyValueBucket: Sendable {
         self.jetStream = jetStream
     }
 
-    /// Makes the bucket, with 1 to 64 values for each key and 1 to 5 replicas; an existing one with the same settings is left as it is.
+    /// Makes the bucket, with 1 to 64 values for each key and 1 to 5 replicas; an existing one with the same
+    /// settings is left as it is.
     public func create(
         history: Int = 1, storage: StreamConfiguration.Storage = .file, replicas: Int = 1
     ) async throws(NATSError) {

@@ -2,8 +2,8 @@ import Relay
 
 /// Which proxy a plan's servers are reached through: the flag's, else the profile's, else the environment's.
 enum ProxySetting {
-    /// The proxy; nil to dial the servers directly. `--proxy` carries no password; it and the profile's may be empty for
-    /// none. Without either, `ALL_PROXY` and `NO_PROXY` count.
+    /// The proxy; nil to dial the servers directly. `--proxy` carries no password; it and the profile's may be empty
+    /// for none. Without either, `ALL_PROXY` and `NO_PROXY` count.
     static func choose(
         flag: String?, profile: String?, servers: [ServerAddress], _ environment: [String: String]
     ) throws(CommandFailure) -> ProxyAddress? {
@@ -66,8 +66,8 @@ struct ProxyExceptions: Hashable, Sendable {
 
     private var entries: [Entry] = []
 
-    /// Reads the variable of this name. An entry that is not understood is refused: what it excepts would go through the
-    /// proxy.
+    /// Reads the variable of this name. An entry that is not understood is refused: what it excepts would go through
+    /// the proxy.
     init(_ list: String, name: String) throws(CommandFailure) {
         for text in list.split(whereSeparator: { ",;".contains($0) || $0.isWhitespace }) {
             guard let entry = Self.entry(text.lowercased()[...]) else {

@@ -117,7 +117,8 @@ struct KeyMap: Hashable, Sendable {
         case nothing
     }
 
-    /// What keys that were pressed one after the other stand for in a pane. Its own come first, where they can be meant.
+    /// What keys that were pressed one after the other stand for in a pane. Its own come first, where they can be
+    /// meant.
     func meaning<P: Pane>(
         of keys: [Key], in pane: P.Type, where hasMeaning: (P.Action) -> Bool
     ) -> Meaning<P.Action> {

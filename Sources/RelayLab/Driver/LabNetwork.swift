@@ -23,7 +23,8 @@ public struct LabNetwork: Sendable {
     /// The servers' version.
     public var version: String { description.serverVersion }
 
-    /// Starts a private network, with one server, which is looked up by `PATH` and `PARLEY_NATS_SERVER` of the environment.
+    /// Starts a private network, with one server, which is looked up by `PATH` and `PARLEY_NATS_SERVER` of the
+    /// environment.
     ///
     /// - Throws: `NetworkError` when it does not start.
     public static func start(

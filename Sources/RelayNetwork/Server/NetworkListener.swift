@@ -26,8 +26,8 @@ public struct NetworkListener: Codable, Hashable, Sendable {
     /// How connections are secured; nil in clear, which no address but a loopback one can be.
     public let tls: TLS?
 
-    /// Checks what the server is to listen at. Relative paths of the certificate are below the working folder; `now` is in
-    /// seconds since 1970, nil for the clock's time.
+    /// Checks what the server is to listen at. Relative paths of the certificate are below the working folder; `now` is
+    /// in seconds since 1970, nil for the clock's time.
     ///
     /// - Parameter text: an IP address or `localhost`, with or without a port; 4222 is the port where none is written.
     /// - Throws: `NetworkError.invalidListener` with what is wrong: an address beyond this machine without TLS, say.

@@ -56,8 +56,8 @@ extension TerminalSession {
 
     /// Notifies the person, who looks elsewhere, by what the terminal has for that. No terminal says whether it did.
     ///
-    /// - Returns: the methods to use; none while the terminal takes no output. The bell among them is left to the caller,
-    ///   who may have other reasons to ring it.
+    /// - Returns: the methods to use; none while the terminal takes no output. The bell among them is left to the
+    ///   caller, who may have other reasons to ring it.
     public func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod] {
         guard isWritable else { return [] }
         // What cannot be asked may print a sequence that it does not know.

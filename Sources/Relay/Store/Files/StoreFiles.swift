@@ -27,6 +27,7 @@ final class StoreLock: Sendable {
                 defer { close(descriptor) }
                 throw StoreFiles.failure(path)
             }
+            // The thread may block, and the system does not tell when another process lets go.
             usleep(5_000)
         }
         self.path = path
