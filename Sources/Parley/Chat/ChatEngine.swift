@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 import Relay
 
 /// What all feeds of a chat share: its client, the way to its screen, and the tasks that they begin.
@@ -7,8 +6,6 @@ struct FeedCore: Sendable {
     let connector: Connector
     let queue: EventQueue
     let tasks = ChatTasks()
-    /// What sees the messages for the lab while that runs.
-    let labTap = NIOLockedValueBox<LabTap?>(nil)
 
     init(_ connector: Connector, _ queue: EventQueue) {
         client = RelayClient(configuration: connector.configuration)
@@ -78,7 +75,7 @@ struct ChatEngine: Sendable {
             group.addTask {
                 for await news in publishes {
                     await core.send(.published(news))
-                    await core.labTap.withLockedValue(\.self)?.take(news)
+                    await core.queue.labTap.withLockedValue(\.self)?.take(news)
                 }
             }
             await client.beginConnecting(within: core.connector.connectTimeout)

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// What one topic tells becomes one event while it waits. Otherwise the order is that in which the events came; only
 /// what different topics tell, which have nothing to do with each other, may change places.
-final class EventQueue: Sendable {
+final class EventQueue: EventReceiver {
     /// What waits at most: messages, or a fourth as many other events, and their bytes; one event of each sender may
     /// exceed them.
     static let capacity = 4_096
@@ -16,7 +16,9 @@ final class EventQueue: Sendable {
     /// So much of one topic is joined at most, so that the input is looked at in between.
     static let batch = 128
 
-    fileprivate let channel: BoundedChannel<ChatEvent>
+    private let channel: BoundedChannel<ChatEvent>
+    /// What sees the topics' messages for the lab while that runs.
+    let labTap = NIOLockedValueBox<LabTap?>(nil)
     /// Whether an answer that a person waits for has come since this was asked last.
     private let hasAnswer = Atomic(false)
     private let wake: @Sendable () -> Void
@@ -43,6 +45,16 @@ final class EventQueue: Sendable {
         guard channel.offer(event) else { return false }
         if isAnswer { tellAnswer() }
         return true
+    }
+
+    // What topics tell, in batches.
+
+    func waitForRoom() async -> Bool { await channel.waitForRoom() }
+    func offer(_ event: TopicEvent, of topic: String) -> Bool { offer(.topic(topic, [event])) }
+
+    func receive(_ events: [TopicEvent], of topic: String) async {
+        channel.mark(.topic(topic, events))
+        await labTap.withLockedValue(\.self)?.take(events, of: topic)
     }
 
     private func tellAnswer() {
@@ -78,21 +90,6 @@ final class EventQueue: Sendable {
         events += more
         last = .topic(name, events)
         return true
-    }
-}
-
-/// Brings what one topic tells into the queue, and shows it to the lab while that runs.
-struct TopicReceiver: EventReceiver {
-    let topic: String
-    let queue: EventQueue
-    let labTap: NIOLockedValueBox<LabTap?>
-
-    func waitForRoom() async -> Bool { await queue.channel.waitForRoom() }
-    func offer(_ event: TopicEvent) -> Bool { queue.offer(.topic(topic, [event])) }
-
-    func receive(_ events: [TopicEvent]) async {
-        queue.channel.mark(.topic(topic, events))
-        await labTap.withLockedValue(\.self)?.take(events, of: topic)
     }
 }
 

@@ -31,21 +31,4 @@ struct StreamKeeping<Event: Sendable>: Sendable {
             store.tellFailing(error)
         }
     }
-
-    /// Hands over what has come together, with its cursor. Returns at once as long as the store keeps up. What it has
-    /// no room for is missing from what it says to be whole.
-    ///
-    /// - Parameters:
-    ///   - messages: what has come of a stream.
-    ///   - last: the last of them.
-    ///   - hole: what the stream no longer held before it; nil for nothing.
-    ///   - first: from which sequence on nothing was left out.
-    func keep(_ messages: [KeptMessage], through last: KeptPlace, _ hole: KeptGap?, from first: UInt64) async {
-        guard let store = await opening.value else { return }
-        var changes: [StoreChange] = []
-        if let hole { changes.append(.gap(name, last.stream, hole)) }
-        if first <= last.sequence { changes.append(.received(name, last.stream, first...last.sequence)) }
-        changes.append(.cursor(name, last))
-        await store.append(messages, changes)
-    }
 }

@@ -49,7 +49,7 @@ extension RelayClient {
     }
 
     /// Subscribes as ``messages(topic:from:withPayload:onScreenOnly:)`` does, for a queue of the caller's own, which
-    /// takes the events as they come.
+    /// takes the events as they come, by the topic's name.
     ///
     /// - Returns: the subscription, to be kept and to be told of its view. Its iterators get nothing.
     package func messages(
@@ -66,7 +66,7 @@ extension RelayClient {
         let pattern = try Self.pattern(topic)
         let own = ownMessages
         let stream = StreamSubscription(
-            from: start, keeping: keeping(pattern), into: queue,
+            from: start, keeping: keeping(pattern), into: queue.map { ($0, topic) },
             SubscriptionWords<TopicEvent>(
                 operation: "reading \(pattern.text)",
                 message: { message, payload, _, isRecovered in

@@ -239,8 +239,8 @@ struct TopicClientTests {
         let channel = BoundedChannel<[TopicEvent]>(capacity: 100) { ChannelWeight(count: $0.count) }
 
         func waitForRoom() async -> Bool { await channel.waitForRoom() }
-        func receive(_ events: [TopicEvent]) async { channel.mark(events) }
-        func offer(_ event: TopicEvent) -> Bool { channel.offer([event]) }
+        func receive(_ events: [TopicEvent], of topic: String) async { channel.mark(events) }
+        func offer(_ event: TopicEvent, of topic: String) -> Bool { channel.offer([event]) }
     }
 
     @Test("B38 B40 a reader's own queue gets each message once, through outages that come while it is full")

@@ -11,9 +11,11 @@ struct StreamProgressTests {
         StreamExtent(incarnation: incarnation, first: first, last: last)
     }
 
+    private static func place(_ sequence: UInt64) -> KeptPlace { KeptPlace(stream: stream, sequence: sequence) }
+
     /// One that has received everything up to a sequence.
     private static func progress(through sequence: UInt64) -> StreamProgress {
-        StreamProgress(after: KeptPlace(stream: stream, sequence: sequence))
+        StreamProgress(after: place(sequence))
     }
 
     @Test("B38 goes on behind what was received, and says nothing where nothing was lost")
@@ -31,8 +33,8 @@ struct StreamProgressTests {
         }
         let untold = progress.takeUntold()
         #expect(untold == StreamProgress.Untold())
-        let hole = progress.takeHole(behind: 5, first: 8)
-        #expect(hole.gap == nil && hole.wholeFrom == 6)
+        let changes = progress.takeChanges(of: "t", behind: 5, first: 8, through: Self.place(9))
+        #expect(changes == [.received("t", Self.stream, 6...9), .cursor("t", Self.place(9))])
     }
 
     @Test("B38 what was lost over several connections is told once, in one figure, and kept as one hole")
@@ -42,10 +44,14 @@ struct StreamProgressTests {
         #expect(places == [.sequence(8), .sequence(20)])
         let told = [progress.takeUntold(), progress.takeUntold()]
         #expect(told == [StreamProgress.Untold(lost: 14), StreamProgress.Untold()])
-        let hole = progress.takeHole(behind: 19, first: 20)
-        #expect(hole.gap == KeptGap(end: 20, lost: 14) && hole.wholeFrom == 6)
-        let next = progress.takeHole(behind: 20, first: 21)
-        #expect(next.gap == nil && next.wholeFrom == 21)
+        let hole = progress.takeChanges(of: "t", behind: 19, first: 20, through: Self.place(20))
+        #expect(
+            hole == [
+                .gap("t", Self.stream, KeptGap(end: 20, lost: 14)), .received("t", Self.stream, 6...20),
+                .cursor("t", Self.place(20)),
+            ])
+        let next = progress.takeChanges(of: "t", behind: 20, first: 21, through: Self.place(21))
+        #expect(next == [.received("t", Self.stream, 21...21), .cursor("t", Self.place(21))])
     }
 
     @Test("B38 a stream that was made anew is read from its beginning, and that is told though a connection is lost")
@@ -81,7 +87,9 @@ struct StreamProgressTests {
         var progress = StreamProgress()
         _ = progress.resume(Self.extent(1, 9), in: "s")
         progress.begin(wholeBehind: 9)
-        let hole = progress.takeHole(behind: nil, first: 3)
-        #expect(hole.gap == nil && hole.wholeFrom == 10)
+        let choice = progress.takeChanges(of: "t", behind: nil, first: 3, through: Self.place(9))
+        #expect(choice == [.cursor("t", Self.place(9))])
+        let whole = progress.takeChanges(of: "t", behind: 9, first: 12, through: Self.place(12))
+        #expect(whole == [.received("t", Self.stream, 10...12), .cursor("t", Self.place(12))])
     }
 }

@@ -37,7 +37,7 @@ actor TopicsFeed {
         case .unsubscribe(let topic):
             readBacks.removeValue(forKey: topic)?.cancel()
             subscriptions.removeValue(forKey: topic)?.cancel()
-            core.labTap.withLockedValue(\.self)?.leave(topic)
+            core.queue.labTap.withLockedValue(\.self)?.leave(topic)
             resting.remove(topic)
         case .follow(let topic, let isFollowed):
             if isFollowed { resting.remove(topic) } else { resting.insert(topic) }
@@ -65,8 +65,7 @@ actor TopicsFeed {
         let start = await restore(topic).map { SubscriptionStart.after($0) } ?? .new
         do throws(RelayError) {
             let subscription = try await core.client.messages(
-                topic: topic, from: start, onScreenOnly: true,
-                into: TopicReceiver(topic: topic, queue: core.queue, labTap: core.labTap))
+                topic: topic, from: start, onScreenOnly: true, into: core.queue)
             subscriptions[topic] = subscription
             if resting.contains(topic) { subscription.setOnScreen(false) }
         } catch {
@@ -187,7 +186,7 @@ actor TopicsFeed {
     /// stored already.
     private func publish(_ id: String, _ topic: String, _ text: String, isAgain: Bool) async {
         // What nobody here listens to comes back to nobody.
-        if subscriptions[topic] != nil { await core.labTap.withLockedValue(\.self)?.handsOver(id, to: topic) }
+        if subscriptions[topic] != nil { await core.queue.labTap.withLockedValue(\.self)?.handsOver(id, to: topic) }
         do throws(RelayError) {
             if isAgain {
                 do throws(RelayError) { return try await core.client.sendAgain(id: id) } catch {
@@ -206,7 +205,7 @@ actor TopicsFeed {
         } catch {
             let news = PublishNews(id: id, state: .failed(error))
             await core.send(.published(news))
-            await core.labTap.withLockedValue(\.self)?.take(news)
+            await core.queue.labTap.withLockedValue(\.self)?.take(news)
         }
     }
 }

@@ -67,7 +67,7 @@ actor ChatLab {
         returning?.session.withLockedValue { [session] in $0 = session }
         await session.begin(connects: false)
         await session.record()
-        core.labTap.withLockedValue { [tap] in $0 = tap }
+        core.queue.labTap.withLockedValue { [tap] in $0 = tap }
         // What others store on these topics counts from now on.
         let followed = await topics.followedTopics
         witnessing = Task { [witness] in await witness.ends(of: followed) }
@@ -200,7 +200,7 @@ actor ChatLab {
         // Whom the rehearsal has shut out is let in again; who went offline stays so.
         if wasShutOut { await client.beginConnecting() }
         await proxy.close()
-        core.labTap.withLockedValue { $0 = nil }
+        core.queue.labTap.withLockedValue { $0 = nil }
         return LabReport(run)
     }
 
@@ -226,7 +226,7 @@ actor ChatLab {
     /// The chat ends: every fault is taken away. What the client still has leaves through the proxy, which ends with
     /// the process.
     func leave() async {
-        core.labTap.withLockedValue { $0 = nil }
+        core.queue.labTap.withLockedValue { $0 = nil }
         stopTelling()
         _ = await session.end(patience: .zero, waits: false)
         returning?.session.withLockedValue { $0 = nil }

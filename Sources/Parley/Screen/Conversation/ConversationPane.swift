@@ -143,7 +143,7 @@ struct ConversationPane: Pane {
             return "⇣ bottom"
         }
         if conversation.unread > 0 { return "↓ \(Wording.compact(conversation.unread)) new" }
-        return frame.model.layout(of: conversation, in: frame.layout.main).wordsBelow ?? "⇣ bottom"
+        return frame.model.layout(of: conversation, in: frame.layout.main, texts: frame.texts).wordsBelow ?? "⇣ bottom"
     }
 
     func isUseful(_ action: Action, in model: ChatModel) -> Bool {

@@ -75,10 +75,21 @@ struct StreamProgress: Sendable {
     /// What the reader has to hear first. It is told then.
     mutating func takeUntold() -> Untold { exchange(&untold, with: Untold()) }
 
-    /// What messages that follow a place are kept with: the hole before them, and from which sequence on nothing was
-    /// left out.
-    mutating func takeHole(behind passed: UInt64?, first: UInt64) -> (gap: KeptGap?, wholeFrom: UInt64) {
+    /// What the local store keeps with messages that follow a place: the hole before them, the part of the stream of
+    /// which nothing was left out, and how far the subscription has come.
+    ///
+    /// - Parameters:
+    ///   - name: under which the store knows the subscription.
+    ///   - passed: the place; nil for none.
+    mutating func takeChanges(
+        of name: String, behind passed: UInt64?, first: UInt64, through last: KeptPlace
+    ) -> [StoreChange] {
         let hole = exchange(&self.hole, with: nil)
-        return (hole?.gap, max(hole?.first ?? passed.map { $0 &+ 1 } ?? first, wholeFrom))
+        let begin = max(hole?.first ?? passed.map { $0 &+ 1 } ?? first, wholeFrom)
+        var changes: [StoreChange] = []
+        if let hole { changes.append(.gap(name, last.stream, hole.gap)) }
+        if begin <= last.sequence { changes.append(.received(name, last.stream, begin...last.sequence)) }
+        changes.append(.cursor(name, last))
+        return changes
     }
 }

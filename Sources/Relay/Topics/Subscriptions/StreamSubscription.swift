@@ -37,8 +37,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     }
 
     let channel: BoundedChannel<SubscriptionNews<Event>>
-    /// Has the events in place of the channel.
-    private let queue: (any EventReceiver<Event>)?
+    /// Has the events in place of the channel, under this name.
+    private let receiver: (queue: any EventReceiver<Event>, name: String)?
     private let start: SubscriptionStart
     let words: SubscriptionWords<Event>
     /// What the local store is to have; nil where nothing is kept.
@@ -47,10 +47,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     init(
         from start: SubscriptionStart, capacity: Int = 2_048, keeping: StreamKeeping<Event>? = nil,
-        into queue: (any EventReceiver<Event>)? = nil, _ words: SubscriptionWords<Event>
+        into receiver: (queue: any EventReceiver<Event>, name: String)? = nil, _ words: SubscriptionWords<Event>
     ) {
         self.start = start
-        self.queue = queue
+        self.receiver = receiver
         self.words = words
         self.keeping = keeping
         var state = State()
@@ -189,9 +189,9 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// Says that what comes next was stored before. A reader without room hears it before that comes, once, however
     /// often the connection is lost until then.
     private func markCatchingUp() {
-        guard queue == nil, !channel.isFull, state.withLockedValue({ !exchange(&$0.isCatchingUp, with: true) }) else {
-            return
-        }
+        guard receiver == nil, !channel.isFull,
+            state.withLockedValue({ !exchange(&$0.isCatchingUp, with: true) })
+        else { return }
         channel.mark(.catchingUp)
     }
 
@@ -199,20 +199,21 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     ///
     /// - Returns: false where it is to be told again if it lasts.
     private func tell(interruption event: Event) -> Bool {
-        if let queue { return queue.offer(event) }
+        if let receiver { return receiver.queue.offer(event, of: receiver.name) }
         channel.markWithRoom(.event(event))
         return true
     }
 
     private func waitForRoom() async -> Bool {
-        guard let queue else { return await channel.waitForRoom() }
-        return await queue.waitForRoom() && !channel.isClosed
+        guard let receiver else { return await channel.waitForRoom() }
+        return await receiver.queue.waitForRoom() && !channel.isClosed
     }
 
     /// Hands over events for which there is room.
     private func hand(_ events: consuming [Event], bytes: Int) async {
         guard !events.isEmpty else { return }
-        if let queue { await queue.receive(events) } else { channel.mark(.events(events, bytes: bytes)) }
+        guard let receiver else { return channel.mark(.events(events, bytes: bytes)) }
+        await receiver.queue.receive(events, of: receiver.name)
     }
 
     /// Whether a subscription worked for so long that what ends it now has nothing to do with what failed before.
@@ -287,7 +288,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         // Reading stops before the status tells of a lost connection: what is said from here on is taken back where
         // that comes meanwhile.
         guard await waitForRoom(), !Task.isCancelled else { return false }
-        if let queue { await queue.receive([words.live]) } else { channel.mark(.live(through: sequence)) }
+        if receiver == nil { channel.mark(.live(through: sequence)) } else { await hand([words.live], bytes: 0) }
         let lost = state.withLockedValue { state -> PlatformSubscriptionStatus? in
             state.isCatchingUp = false
             guard state.standing.changes == changes else { return state.standing.status }
@@ -318,9 +319,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             var part = take(arrived, from: &next, of: stream, &progress)
             guard !part.events.isEmpty else { continue }
             if let keeping, let first = part.kept.first?.place.sequence, let last = part.kept.last?.place {
-                // Before the reader has them: what was on a screen can be shown again.
-                let (gap, wholeFrom) = progress.takeHole(behind: passed, first: first)
-                await keeping.keep(exchange(&part.kept, with: []), through: last, gap, from: wholeFrom)
+                // Before the reader has them: what was on a screen can be shown again. What the store has no room for
+                // is missing from what it says to be whole.
+                let changes = progress.takeChanges(of: keeping.name, behind: passed, first: first, through: last)
+                await keeping.opening.value?.append(exchange(&part.kept, with: []), changes)
             }
             if let completed = words.completed { part.events = await completed(part.events) }
             // Nobody else has them, so that the reader may take them apart.

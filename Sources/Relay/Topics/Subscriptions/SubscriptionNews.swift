@@ -60,14 +60,14 @@ package enum SubscriptionNews<Event: Sendable>: Sendable {
     }
 }
 
-/// A queue of the caller's own that takes a subscription's events as they come.
+/// A queue of the caller's own that takes the events of subscriptions as they come.
 package protocol EventReceiver<Event>: Sendable {
     associatedtype Event: Sendable
     /// Waits until there is room for some hundred events; false when nothing is taken any more, or the task was
     /// cancelled.
     func waitForRoom() async -> Bool
-    /// Takes events that have come together, room or not.
-    func receive(_ events: [Event]) async
-    /// Takes an event if there is room for it; false when there is none.
-    func offer(_ event: Event) -> Bool
+    /// Takes events of a subscription that have come together, room or not.
+    func receive(_ events: [Event], of subscription: String) async
+    /// Takes an event of a subscription if there is room for it; false when there is none.
+    func offer(_ event: Event, of subscription: String) -> Bool
 }
