@@ -58,7 +58,7 @@ struct ChatLoop {
         _ screen: any ChatScreen, _ chats: [WindowChat], appearance: Appearance = Appearance(), colors: Int = 256,
         clock: @escaping () -> Moment,
         open: @escaping (String) throws -> WindowChat = { _ in
-            throw CommandFailure(CommandFailure.usage, "No other network can be opened here.")
+            throw CommandFailure(.usage, "No other network can be opened here.")
         }, letGo: @escaping () -> Void = {}
     ) {
         (self.screen, self.chats, self.clock, self.open, self.letGo) = (screen, chats, clock, open, letGo)

@@ -38,7 +38,7 @@ enum ChatSession {
             log?.end()
             var words = error.description
             if case .notATerminal = error { words += " parley --plain needs none." }
-            throw CommandFailure(CommandFailure.badConfiguration, words)
+            throw CommandFailure(.badConfiguration, words)
         }
         let engines = Engines(terminal)
         let main = engines.newRun()

@@ -42,7 +42,7 @@ enum LetterFile {
         guard rename(new, path) == 0 else {
             let words = String(cString: strerror(errno))
             unlink(new)
-            throw CommandFailure(CommandFailure.cannotCreate, "\(path): \(words)")
+            throw CommandFailure(.cannotCreate, "\(path): \(words)")
         }
     }
 

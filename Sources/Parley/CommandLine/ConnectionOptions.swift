@@ -106,12 +106,12 @@ extension ConnectionFlags {
         let variables = ["PARLEY_API_KEY", "PARLEY_SECRET", "PARLEY_TOKEN"].map { ($0, environment[$0] != nil) }
         if let (name, _) = (flags + variables).first(where: \.1) {
             throw CommandFailure(
-                CommandFailure.usage,
+                .usage,
                 "\(name) belongs to no profile, so it does not go with several; leave it out, or name one profile.")
         }
         if let twice = profiles.first(where: { name in profiles.count { $0 == name } > 1 }) {
             throw CommandFailure(
-                CommandFailure.usage, "--profile \(Output.safe(twice)) is there twice; once is enough.")
+                .usage, "--profile \(Output.safe(twice)) is there twice; once is enough.")
         }
         return profiles.map { NoConnectionFlags(profiles: [$0], config: config, proxy: proxy, log: log) }
     }
@@ -164,7 +164,7 @@ extension ConnectionFlags {
     /// The profile, with what the flags say instead of it.
     func effectiveProfile(_ environment: [String: String], file: ConfigurationFile? = nil) throws -> Profile {
         guard profiles.count < 2 else {
-            throw CommandFailure(CommandFailure.usage, "Several profiles need the chat's screen; name one here.")
+            throw CommandFailure(.usage, "Several profiles need the chat's screen; name one here.")
         }
         let file = try file ?? ConfigurationSource(flag: config, environment).file
         var profile = try file.profile(profile)
@@ -178,7 +178,7 @@ extension ConnectionFlags {
         if let user {
             guard server.isEmpty else {
                 throw CommandFailure(
-                    CommandFailure.usage, "--as names a user of the private network; it does not go with --server.")
+                    .usage, "--as names a user of the private network; it does not go with --server.")
             }
             profile.user = user
             profile.servers = []
@@ -216,7 +216,7 @@ extension ConnectionFlags {
     ) throws -> ConnectionPlan.Target {
         guard !profile.servers.isEmpty else {
             if creds != nil {
-                throw CommandFailure(CommandFailure.usage, "--creds needs a server: add --server URL.")
+                throw CommandFailure(.usage, "--creds needs a server: add --server URL.")
             }
             // By --as the profile's credentials do not count.
             if case .file = source, user == nil {
@@ -228,20 +228,20 @@ extension ConnectionFlags {
             let credentials = try source.credentials()
             guard let owner = credentials.user else {
                 throw CommandFailure(
-                    CommandFailure.usage,
+                    .usage,
                     "\(source): it names no user of the private network, so it needs a server: add --server URL."
                 )
             }
             if let user, user != owner {
                 throw CommandFailure(
-                    CommandFailure.usage,
+                    .usage,
                     "--as names \(user), but \(source) belongs to \(owner). Leave out --as, or unset the variable.")
             }
             return .privateNetwork(user: owner, credentials)
         }
         let addresses: [ServerAddress]
         do throws(RelayError) { addresses = try RelayConfiguration.addresses(profile.servers) } catch {
-            let code = server.isEmpty ? CommandFailure.badConfiguration : CommandFailure.usage
+            let code: CommandStatus = server.isEmpty ? .badConfiguration : .usage
             throw CommandFailure(code, error.words)
         }
         return .servers(addresses, try source.credentials(), user: profile.user)

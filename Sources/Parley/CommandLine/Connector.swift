@@ -133,7 +133,7 @@ struct Connector: Sendable {
     func explained(_ error: any Error) -> any Error {
         guard plan.isAnonymous, case .connection(.authenticationFailed)? = error as? RelayError else { return error }
         return CommandFailure(
-            CommandFailure.refused,
+            .refused,
             "\(network) asks for credentials, and none were given. Add --creds FILE, or set PARLEY_API_KEY and "
                 + "PARLEY_SECRET, or PARLEY_TOKEN.")
     }

@@ -19,6 +19,6 @@ enum CredentialsFile {
     }
 
     private static func failure(_ path: String) -> CommandFailure {
-        CommandFailure(CommandFailure.cannotCreate, "\(path) cannot be written: \(String(cString: strerror(errno))).")
+        CommandFailure(.cannotCreate, "\(path) cannot be written: \(String(cString: strerror(errno))).")
     }
 }

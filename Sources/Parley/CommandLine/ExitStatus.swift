@@ -4,24 +4,37 @@ import Relay
 import RelayFaults
 import RelayNetwork
 
-/// A failure with its exit status (sysexits) and the sentence for standard error.
+/// What the program's end says to whoever called it (sysexits).
+struct CommandStatus: Hashable, ExpressibleByIntegerLiteral {
+    let rawValue: Int32
+
+    init(integerLiteral value: Int32) { rawValue = value }
+
+    static let usage: Self = 64
+    static let badData: Self = 65
+    static let noConnection: Self = 69
+    static let cannotCreate: Self = 73
+    static let notAcknowledged: Self = 75
+    static let refused: Self = 77
+    static let badConfiguration: Self = 78
+    /// 128 and SIGHUP's number.
+    static let hangUp: Self = 129
+    static let interrupted: Self = 130
+}
+
+extension ExitCode {
+    init(of status: CommandStatus) { self.init(status.rawValue) }
+}
+
+/// A failure with its exit status and the sentence for standard error.
 struct CommandFailure: Error, Hashable {
-    let code: Int32
+    let code: CommandStatus
     let text: String
 
-    init(_ code: Int32, _ text: String) {
+    init(_ code: CommandStatus, _ text: String) {
         self.code = code
         self.text = text
     }
-
-    static let usage: Int32 = 64
-    static let badData: Int32 = 65
-    static let noConnection: Int32 = 69
-    static let cannotCreate: Int32 = 73
-    static let notAcknowledged: Int32 = 75
-    static let refused: Int32 = 77
-    static let badConfiguration: Int32 = 78
-    static let interrupted: Int32 = 130
 
     /// What an error means for whoever called the program; nil where that is not known.
     init?(of error: any Error) {
@@ -29,8 +42,8 @@ struct CommandFailure: Error, Hashable {
         case let error as CommandFailure: self = error
         case let error as RelayError: self.init(error)
         case let error as NetworkError: self.init(error)
-        case let error as FaultError: self.init(Self.cannotCreate, error.description)
-        case is CancellationError: self.init(Self.interrupted, "Interrupted.")
+        case let error as FaultError: self.init(.cannotCreate, error.description)
+        case is CancellationError: self.init(.interrupted, "Interrupted.")
         default: return nil
         }
     }
@@ -38,20 +51,20 @@ struct CommandFailure: Error, Hashable {
     init(_ error: RelayError) { self.init(Self.code(error), error.words) }
 
     init(_ error: NetworkError) {
-        let code: Int32
+        let code: CommandStatus
         switch error {
         case .invalidUserName, .userNameTaken, .unknownUser, .invalidReason, .invalidGrant, .unknownKey, .tooManyKeys,
             .keyInUse, .invitation(.damaged):
-            code = Self.badData
-        case .invalidListener, .invalidProvision: code = Self.usage
-        case .file: code = Self.cannotCreate
+            code = .badData
+        case .invalidListener, .invalidProvision: code = .usage
+        case .file: code = .cannotCreate
         case .damaged, .serverMissing, .serverNotExecutable, .credentials, .invalidSettings:
-            code = Self.badConfiguration
+            code = .badConfiguration
         case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .notRunning, .refused, .connection, .notInEffect,
             .invitation(.unavailable):
-            code = Self.noConnection
-        case .userBanned, .userDeactivated, .keyRevoked, .invitation: code = Self.refused
-        case .cancelled: code = Self.interrupted
+            code = .noConnection
+        case .userBanned, .userDeactivated, .keyRevoked, .invitation: code = .refused
+        case .cancelled: code = .interrupted
         }
         self.init(code, error.description)
     }
@@ -59,40 +72,40 @@ struct CommandFailure: Error, Hashable {
     /// Whether a command failed for want of a connection. What a call failed with, over a connection that was there, is
     /// a failure of the command already.
     static func meansNoConnection(_ error: any Error) -> Bool {
-        !(error is CommandFailure) && CommandFailure(of: error)?.code == noConnection
+        !(error is CommandFailure) && CommandFailure(of: error)?.code == .noConnection
     }
 
     /// Whether it is that the network did not answer, and no refusal.
-    var meansNoAnswer: Bool { code == Self.noConnection || code == Self.notAcknowledged }
+    var meansNoAnswer: Bool { code == .noConnection || code == .notAcknowledged }
 
-    private static func code(_ error: RelayError) -> Int32 {
+    private static func code(_ error: RelayError) -> CommandStatus {
         switch error {
         // The same call would meet the same conflict again, so this is no matter of time.
         case .invalidTopic, .invalidMessage, .tooLarge, .invalidToken, .notFound, .invalidArgument, .conflict:
-            return badData
-        case .invalidCredentials: return badConfiguration
-        case .notAuthorized: return refused
-        case .timeout, .uncertain: return notAcknowledged
-        case .cancelled: return interrupted
-        case .storage: return cannotCreate
+            return .badData
+        case .invalidCredentials: return .badConfiguration
+        case .notAuthorized: return .refused
+        case .timeout, .uncertain: return .notAcknowledged
+        case .cancelled: return .interrupted
+        case .storage: return .cannotCreate
         case .connection(let reason): return code(reason)
         case .notInitialized, .notConnected, .needsConnection, .alreadyConnected, .outboxFull, .busy, .server:
-            return noConnection
+            return .noConnection
         // Nobody has that address; a disabled postbox may take letters later.
-        case .postboxNotAccepting(_, .unknownUser), .postboxNotAccepting(_, .unknownPostbox): return badData
-        case .postboxNotAccepting: return noConnection
+        case .postboxNotAccepting(_, .unknownUser), .postboxNotAccepting(_, .unknownPostbox): return .badData
+        case .postboxNotAccepting: return .noConnection
         }
     }
 
-    private static func code(_ reason: ConnectionReason) -> Int32 {
+    private static func code(_ reason: ConnectionReason) -> CommandStatus {
         switch reason {
         case .authenticationFailed, .tokenExpired, .credentialsRevoked, .accessExpired, .kicked, .kickedByOtherDevice,
             .banned, .appBlocked, .deactivated:
-            return refused
-        case .invalidCredentials, .tlsFailure: return badConfiguration
+            return .refused
+        case .invalidCredentials, .tlsFailure: return .badConfiguration
         case .closedByUser, .networkUnavailable, .connectionLost, .permissionsChanged, .unreachable, .timeLimit,
             .windowExpired, .backgrounded, .proxyUnavailable, .store, .unknown:
-            return noConnection
+            return .noConnection
         }
     }
 }
@@ -100,8 +113,8 @@ struct CommandFailure: Error, Hashable {
 extension ConnectionStatus {
     /// The exit status of a program that ends while something waits for the connection: a session that ended says why,
     /// and otherwise it is a matter of time.
-    var codeOfEnd: Int32 {
-        guard state == .disconnected, let reason, reason != .closedByUser else { return CommandFailure.notAcknowledged }
+    var codeOfEnd: CommandStatus {
+        guard state == .disconnected, let reason, reason != .closedByUser else { return .notAcknowledged }
         return CommandFailure(.connection(reason)).code
     }
 
@@ -129,5 +142,5 @@ extension RelayClient {
 func reported(_ error: any Error) -> any Error {
     guard let failure = CommandFailure(of: error) else { return error }
     Output.complain("parley: " + failure.text)
-    return ExitCode(failure.code)
+    return ExitCode(of: failure.code)
 }

@@ -14,7 +14,7 @@ enum InboxSelection: Equatable {
             known = known?.filter { $0.sudoId == persona }
             if known?.isEmpty ?? true {
                 throw CommandFailure(
-                    CommandFailure.badData,
+                    .badData,
                     "No postbox belongs to the persona “\(persona)”. parley postbox list --json tells whose each is.")
             }
         }
@@ -47,7 +47,7 @@ enum InboxSelection: Equatable {
         }
         let names = known.map(\.name).sorted().joined(separator: ", ")
         let others = names.isEmpty ? "There are none; parley postbox create makes one." : "These are: \(names)."
-        throw CommandFailure(CommandFailure.badData, "There is no postbox “\(name)”. \(others)")
+        throw CommandFailure(.badData, "There is no postbox “\(name)”. \(others)")
     }
 }
 

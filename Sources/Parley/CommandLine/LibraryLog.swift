@@ -44,7 +44,7 @@ final class LibraryLog: Sendable {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else {
             throw CommandFailure(
-                CommandFailure.cannotCreate, "The log \(path) cannot be written: \(String(cString: strerror(errno))).")
+                .cannotCreate, "The log \(path) cannot be written: \(String(cString: strerror(errno))).")
         }
         let file = LibraryLog(descriptor)
         let isFirst = files.withLockedValue { files in

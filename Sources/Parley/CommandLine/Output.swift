@@ -114,7 +114,7 @@ enum Output {
                 case .hangUp where hangUp(): return
                 case .hangUp, .failure:
                     complain("parley: standard output cannot be written: \(String(cString: strerror(error)))")
-                    exit(CommandFailure.cannotCreate)
+                    exit(CommandStatus.cannotCreate.rawValue)
                 }
             }
             bytes = bytes.dropFirst(count)

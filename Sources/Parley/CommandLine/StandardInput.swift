@@ -32,7 +32,7 @@ enum ClosedTerminal {
 
 extension CommandFailure {
     /// The terminal is gone; the status is that of the signal that comes with it.
-    static let hangUp = CommandFailure(128 + SIGHUP, "The terminal is gone.")
+    static let hangUp = CommandFailure(.hangUp, "The terminal is gone.")
 }
 
 /// Reads lines as they come: those that are there at once, together.
@@ -63,7 +63,7 @@ struct LineReader {
         while !hasEnded {
             try fill()
             guard rest.count <= limit else {
-                throw CommandFailure(CommandFailure.badData, "The input is longer than \(limit) bytes.")
+                throw CommandFailure(.badData, "The input is longer than \(limit) bytes.")
             }
         }
         defer { rest = [] }
@@ -93,7 +93,7 @@ struct LineReader {
                 rest = []
                 isInLongLine = true
                 throw CommandFailure(
-                    CommandFailure.badData,
+                    .badData,
                     "Line \(count) of the input is longer than \(Wording.grouped(limit)) bytes.")
             }
         }
@@ -118,7 +118,7 @@ struct LineReader {
             }
             guard error == 0 else {
                 throw CommandFailure(
-                    CommandFailure.badData, "The input cannot be read: \(String(cString: strerror(error))).")
+                    .badData, "The input cannot be read: \(String(cString: strerror(error))).")
             }
             hasEnded = true
             return

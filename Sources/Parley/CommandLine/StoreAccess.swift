@@ -18,7 +18,7 @@ enum StoreAccess {
             try await store.close()
         } catch RelayError.storage(let words) {
             // The core's own sentence speaks of messages that travel on, which nobody has asked for here.
-            throw CommandFailure(CommandFailure.cannotCreate, "The local store failed: \(words).")
+            throw CommandFailure(.cannotCreate, "The local store failed: \(words).")
         }
     }
 
@@ -63,7 +63,7 @@ enum StoreAccess {
         // A script must not take what is left for all there was, so that this is a failure, once.
         let entries = Wording.count(rescue.entries, "entry", plural: "entries")
         throw CommandFailure(
-            CommandFailure.badData,
+            .badData,
             "The local store \(path) was damaged or of another version. It was put aside as \(rescue.path), and a new "
                 + "one has what could be read of what you wrote: \(entries). Run the command again for these.")
     }
@@ -77,7 +77,7 @@ extension ConnectionPlan {
     func storeFile() throws(CommandFailure) -> String {
         guard let store else {
             throw CommandFailure(
-                CommandFailure.badConfiguration,
+                .badConfiguration,
                 "Whose local store it is, only the token command's token tells. Set user in the profile.")
         }
         return store

@@ -41,7 +41,7 @@ enum TextInput {
         let digits = String(byte, radix: 16, uppercase: true)
         let hint = byte >= 0xFE && place.hasSuffix(" 1, byte 1") ? " It looks like UTF-16." : ""
         return CommandFailure(
-            CommandFailure.badData,
+            .badData,
             "The text is not UTF-8: \(place) is 0x\(digits.count == 1 ? "0" : "")\(digits).\(hint) Convert it first.")
     }
 }

@@ -13,11 +13,11 @@ struct DoctorCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        var code: Int32 = 0
+        var failed: CommandStatus?
         await Doctor(options: connection) { finding in
             if json { Output.json(finding.json) } else { Output.line(finding.line(isColored: Output.isColored)) }
-            if code == 0, case .failure(let status) = finding.outcome { code = status }
+            if failed == nil, case .failure(let status) = finding.outcome { failed = status }
         }.run()
-        if code != 0 { throw ExitCode(code) }
+        if let failed { throw ExitCode(of: failed) }
     }
 }

@@ -80,7 +80,7 @@ struct KeyValuePutCommand: AsyncParsableCommand {
         try await options.run { client in
             let written = try value.map(TextInput.argument) ?? StandardInput.all()
             guard value != nil || !written.isEmpty else {
-                throw CommandFailure(CommandFailure.badData, "There is nothing to store.")
+                throw CommandFailure(.badData, "There is nothing to store.")
             }
             let stored: MessageValue = text ? .string(written) : MessageValue(typed: written)
             let number: UInt64? =

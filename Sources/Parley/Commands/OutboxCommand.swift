@@ -27,7 +27,7 @@ struct OutboxSelection: Equatable {
         let known = Set(kept.map(\.message.id))
         if let missing = ids.first(where: { !known.contains($0) }) {
             throw CommandFailure(
-                CommandFailure.badData,
+                .badData,
                 "There is no unsent message \(missing). parley outbox list shows those that there are.")
         }
         let wanted = Set(ids)
@@ -148,7 +148,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
         guard !selection.held.isEmpty else { return }
         let count = Wording.count(selection.held.count, "message")
         let words = "\(count) in a chat that runs: that chat sends what it has."
-        if !ids.isEmpty { throw CommandFailure(CommandFailure.notAcknowledged, words) }
+        if !ids.isEmpty { throw CommandFailure(.notAcknowledged, words) }
         Output.complain("parley: \(words)")
     }
 
@@ -160,7 +160,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
         let kept = try await client.keptOutbox().filter { chosen?.contains($0.message.id) ?? true }
         for await opening in openings {
             if case .storage(let words)? = opening.error {
-                throw CommandFailure(CommandFailure.cannotCreate, "The local store failed: \(words).")
+                throw CommandFailure(.cannotCreate, "The local store failed: \(words).")
             }
             break
         }
@@ -235,7 +235,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
         guard waiting > 0 else { return }
         if status.state == .disconnected, let reason = status.reason { throw RelayError.connection(reason) }
         throw CommandFailure(
-            CommandFailure.notAcknowledged,
+            .notAcknowledged,
             "\(Wording.grouped(waiting)) of \(Wording.count(kept.count, "message")) not acknowledged in time."
                 + status.hindrance + " Run the command again, and nothing is stored twice.")
     }
@@ -266,7 +266,7 @@ struct OutboxDropCommand: AsyncParsableCommand {
             let left = selection.held.count + selection.free.count - dropped.count
             guard left > 0 else { return }
             throw CommandFailure(
-                CommandFailure.notAcknowledged,
+                .notAcknowledged,
                 "\(Wording.count(left, "message")) in a chat that runs and is about to send what it has. End that chat "
                     + "first.")
         }

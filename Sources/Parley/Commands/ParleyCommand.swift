@@ -25,7 +25,7 @@ struct ParleyCommand: AsyncParsableCommand {
         cprocess_return_large_blocks()
         do {
             if let mistake = OpenFileLimit.mistake() {
-                throw CommandFailure(CommandFailure.badConfiguration, mistake)
+                throw CommandFailure(.badConfiguration, mistake)
             }
             // What the standard library makes of them has other characters in place of those that are none.
             let bytes = (1..<max(1, Int(CommandLine.argc))).map { place in
@@ -34,7 +34,7 @@ struct ParleyCommand: AsyncParsableCommand {
             if let failure = TextInput.mistake(inArguments: bytes) { throw failure }
             let words = answered(rearranged(Array(CommandLine.arguments.dropFirst()))) { isKnownTopic($0, of: [$0]) }
             if let mistake = mistake(in: words, isKnownTopic: { isKnownTopic($0, of: words) }) {
-                throw CommandFailure(CommandFailure.usage, mistake)
+                throw CommandFailure(.usage, mistake)
             }
             // Making the parser takes as long as all else until the first frame.
             if let topics = topics(in: words) {
@@ -51,7 +51,7 @@ struct ParleyCommand: AsyncParsableCommand {
     /// Refuses an environment whose folders lead to other files than the person's: a network would be started there.
     private static func checkFolders() throws(CommandFailure) {
         guard let mistake = UserFolders.mistake(in: ProcessInfo.processInfo.environment) else { return }
-        throw CommandFailure(CommandFailure.badConfiguration, mistake)
+        throw CommandFailure(.badConfiguration, mistake)
     }
 
     /// The topics to join, where the words are no command and have no flags; nil where the parser has to say what they

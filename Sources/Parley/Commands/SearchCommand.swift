@@ -44,11 +44,11 @@ struct SearchCommand: AsyncParsableCommand {
     /// - Parameter secondsFromGMT: where the days of `after:` and `before:` begin.
     func query(secondsFromGMT: Int) throws -> SearchQuery {
         let text = words.joined(separator: " ")
-        if let missing = SearchQuery.missingValue(in: text) { throw CommandFailure(CommandFailure.usage, missing) }
+        if let missing = SearchQuery.missingValue(in: text) { throw CommandFailure(.usage, missing) }
         var query = SearchQuery(text, secondsFromGMT: secondsFromGMT)
         guard !query.isEmpty else {
             throw CommandFailure(
-                CommandFailure.usage, "There is nothing to look for: name a word that has a letter or a digit.")
+                .usage, "There is nothing to look for: name a word that has a letter or a digit.")
         }
         query.topics += try topics.map(StoreOptions.pattern)
         return query

@@ -41,7 +41,7 @@ struct SendCommand: AsyncParsableCommand {
         // Whoever pipes a text in may take any time for it.
         let body = try lines ? "" : text.map(TextInput.argument) ?? StandardInput.all()
         guard lines || !body.isEmpty else {
-            throw CommandFailure(CommandFailure.badData, "There is nothing to send.")
+            throw CommandFailure(.badData, "There is nothing to send.")
         }
         let deadline = ContinuousClock.now + limit
         let connector = try Connector(connection.plan(), for: lines ? .lines(underWay: Self.window) : .work)
@@ -153,7 +153,7 @@ struct SendCommand: AsyncParsableCommand {
             return try await sent.receipt(within: max(.zero, deadline - .now))
         } catch .timeout {
             throw CommandFailure(
-                CommandFailure.notAcknowledged,
+                .notAcknowledged,
                 "The message \(sent.id) was not acknowledged in time.\(client.status.hindrance) Try again "
                     + "\(self.id == nil ? "with --id \(id)" : "with the same --id"), and nothing is stored twice.")
         }

@@ -64,7 +64,7 @@ extension Output {
 /// A file's bytes, for a command that was given its name.
 func contents(ofFile path: String) throws(CommandFailure) -> Data {
     guard let data = FileManager.default.contents(atPath: path) else {
-        throw CommandFailure(CommandFailure.badData, "\(path) cannot be read.")
+        throw CommandFailure(.badData, "\(path) cannot be read.")
     }
     return data
 }

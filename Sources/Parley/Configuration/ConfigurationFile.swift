@@ -35,7 +35,7 @@ struct ConfigurationFile: Hashable, Sendable {
         return (found ?? path, false)
     }
 
-    static func failure(_ text: String) -> CommandFailure { CommandFailure(CommandFailure.badConfiguration, text) }
+    static func failure(_ text: String) -> CommandFailure { CommandFailure(.badConfiguration, text) }
 }
 
 extension ConfigurationFile: Decodable {

@@ -20,10 +20,10 @@ struct ProfileWriter {
         if let name = names.first(where: { !taken.contains($0) }) { return name }
         guard let first = names.first else {
             throw CommandFailure(
-                CommandFailure.usage, "A profile's name has 1 to 64 letters, digits, dots, dashes, underscores and @.")
+                .usage, "A profile's name has 1 to 64 letters, digits, dots, dashes, underscores and @.")
         }
         throw CommandFailure(
-            CommandFailure.usage, "There is a profile “\(first)” already: name another one by --profile.")
+            .usage, "There is a profile “\(first)” already: name another one by --profile.")
     }
 
     /// The same among the profiles of the file.
@@ -69,7 +69,7 @@ struct ProfileWriter {
     /// Writes the text, if nobody has changed the file since it was read.
     func write(_ whole: [UInt8]) throws(CommandFailure) {
         guard FileManager.default.contents(atPath: path) == text else {
-            throw CommandFailure(CommandFailure.cannotCreate, "\(path) was changed meanwhile: try again.")
+            throw CommandFailure(.cannotCreate, "\(path) was changed meanwhile: try again.")
         }
         if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
             try? FileManager.default.createDirectory(

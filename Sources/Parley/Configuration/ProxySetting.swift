@@ -10,12 +10,12 @@ enum ProxySetting {
         if let flag {
             guard !flag.contains("@") else {
                 throw CommandFailure(
-                    CommandFailure.usage,
+                    .usage,
                     "--proxy takes no user name and password; write them into the profile or ALL_PROXY.")
             }
-            return try read(flag, place: "--proxy", code: CommandFailure.usage)
+            return try read(flag, place: "--proxy", code: .usage)
         }
-        if let profile { return try read(profile, place: "proxy", code: CommandFailure.badConfiguration) }
+        if let profile { return try read(profile, place: "proxy", code: .badConfiguration) }
         guard let (name, text) = named("ALL_PROXY", environment) else { return nil }
         let (exempting, list) = named("NO_PROXY", environment) ?? ("NO_PROXY", "")
         let exceptions = try ProxyExceptions(list, name: exempting)
@@ -27,10 +27,11 @@ enum ProxySetting {
                 "\(name) is not for \(direct[0]), and is for others of the profile's servers. "
                     + "Name one proxy for all with --proxy or in the profile; empty for none.")
         }
-        return try read(text, place: name, code: CommandFailure.badConfiguration)
+        return try read(text, place: name, code: .badConfiguration)
     }
 
-    private static func read(_ text: String, place: String, code: Int32) throws(CommandFailure) -> ProxyAddress? {
+    private static func read(_ text: String, place: String, code: CommandStatus) throws(CommandFailure) -> ProxyAddress?
+    {
         guard !text.isEmpty else { return nil }
         do { return try ProxyAddress(parsing: text) } catch {
             // The parser's words do not repeat the text, which may hold a password.

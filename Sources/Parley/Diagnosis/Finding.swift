@@ -8,12 +8,12 @@ struct Finding: Hashable, Sendable {
         /// It works, and could be better.
         case warning
         /// It does not work; the exit status that says so.
-        case failure(Int32)
+        case failure(CommandStatus)
 
-        static let noConnection = Outcome.failure(CommandFailure.noConnection)
-        static let cannotCreate = Outcome.failure(CommandFailure.cannotCreate)
-        static let refused = Outcome.failure(CommandFailure.refused)
-        static let misconfigured = Outcome.failure(CommandFailure.badConfiguration)
+        static let noConnection = Outcome.failure(.noConnection)
+        static let cannotCreate = Outcome.failure(.cannotCreate)
+        static let refused = Outcome.failure(.refused)
+        static let misconfigured = Outcome.failure(.badConfiguration)
 
         /// Its name, its symbol, which is readable without colour, and its colour.
         fileprivate var look: (name: String, symbol: String, color: Int) {

@@ -53,7 +53,7 @@ struct PlainRefusals {
 
     private mutating func noteCommand(_ words: String?) {
         guard let words else { return }
-        commands = (commands?.first ?? CommandFailure(CommandFailure.badData, words), (commands?.count ?? 0) + 1)
+        commands = (commands?.first ?? CommandFailure(.badData, words), (commands?.count ?? 0) + 1)
     }
 
     /// How the session ends; nil where nothing was refused.

@@ -159,7 +159,8 @@ struct PlainSession {
                 taken.signal()
             case .end: hasEnded = true
             // The signal may be heard later, or was already: it is the same end, with the same status.
-            case .failed(.hangUp) where EndingSignals.hangUp() != .ignored: throw ExitCode(CommandFailure.hangUp.code)
+            case .failed(.hangUp) where EndingSignals.hangUp() != .ignored:
+                throw ExitCode(of: CommandFailure.hangUp.code)
             // What was read before is still done.
             case .failed(let failure):
                 hasEnded = true

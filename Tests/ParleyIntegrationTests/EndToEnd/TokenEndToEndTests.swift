@@ -221,7 +221,7 @@ extension EndToEndTests {
                 }
                 let id = try #require(process)
                 if isOrderly { try chat.press(.ctrl("q")) } else { chat.signal(SIGKILL) }
-                let expected: TestSupport.ExitStatus = isOrderly ? .exited(0) : .signalled(SIGKILL)
+                let expected: TestSupport.CommandStatus = isOrderly ? .exited(0) : .signalled(SIGKILL)
                 #expect(try await chat.waitForExit(deadline: .seconds(60)) == expected)
                 try await eventually("the end of the command", deadline: .seconds(60)) {
                     !PrivateNetworkFixture.isRunning(id)

@@ -107,7 +107,7 @@ struct LineReaderTests {
     func invalid(_ bytes: [UInt8], _ lines: [String], _ words: String) throws {
         let result = try failure(bytes)
         #expect(result.lines == lines)
-        #expect(result.failure?.code == CommandFailure.badData && result.failure?.text.contains(words) == true)
+        #expect(result.failure?.code == .badData && result.failure?.text.contains(words) == true)
         let whole = #expect(throws: CommandFailure.self) { try TextInput.text(of: bytes) }
         #expect(whole?.text.contains(words) == true, "\(String(describing: whole))")
     }
@@ -128,7 +128,7 @@ struct LineReaderTests {
     func arguments() {
         #expect(TextInput.mistake(inArguments: [Array("send".utf8), Array("ä".utf8), []]) == nil)
         let mistake = TextInput.mistake(inArguments: [Array("send".utf8), [0x61, 0xE4, 0x62]])
-        #expect(mistake?.code == CommandFailure.badData)
+        #expect(mistake?.code == .badData)
         #expect(mistake?.text.contains("argument 2, byte 2 is 0xE4") == true)
     }
 
@@ -158,7 +158,7 @@ struct LineReaderTests {
                 guard let next = try reader.next() else { break }
                 lines += next
             } catch {
-                #expect(reader.isInLongLine && error.code == CommandFailure.badData)
+                #expect(reader.isInLongLine && error.code == .badData)
                 refused.append(error.text)
                 guard reader.isInLongLine else { break }
             }

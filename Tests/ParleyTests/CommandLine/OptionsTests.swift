@@ -28,7 +28,7 @@ struct OptionsTests {
             _ = try ParleyCommand.parseAsRoot(words)
             Issue.record("\(words) was taken")
         } catch {
-            #expect(ParleyCommand.exitCode(for: error).rawValue == CommandFailure.usage)
+            #expect(ParleyCommand.exitCode(for: error).rawValue == CommandStatus.usage.rawValue)
         }
     }
 
@@ -42,7 +42,7 @@ struct OptionsTests {
     @Test("A topic that is none is bad data, in the chat as everywhere")
     func topics() throws {
         let chat = try ChatCommand.parse(["a..b"])
-        #expect { try chat.run() } throws: { CommandFailure(of: $0)?.code == CommandFailure.badData }
+        #expect { try chat.run() } throws: { CommandFailure(of: $0)?.code == .badData }
     }
 
     @Test("Several profiles are for the chat, each once, and what says otherwise who to be does not go with them")
@@ -63,7 +63,7 @@ struct OptionsTests {
             let failure = #expect(throws: CommandFailure.self) {
                 try ConnectionOptions.parse(two + more).each(environment)
             }
-            #expect(failure?.code == CommandFailure.usage && failure?.text.contains(words) == true, "\(more)")
+            #expect(failure?.code == .usage && failure?.text.contains(words) == true, "\(more)")
         }
     }
 
@@ -72,8 +72,8 @@ struct OptionsTests {
         let folder = try TemporaryDirectory("config")
         try folder.write("{ profiles: { default: { servers: ['http://x'] } } }", to: "config.json")
         for (words, code) in [
-            (["--server", "http://x"], CommandFailure.usage),
-            (["--config", folder.path("config.json")], CommandFailure.badConfiguration),
+            (["--server", "http://x"], CommandStatus.usage),
+            (["--config", folder.path("config.json")], CommandStatus.badConfiguration),
         ] {
             let failure = #expect(throws: CommandFailure.self) {
                 try ConnectionOptions.parse(words).plan(["XDG_CONFIG_HOME": folder.path])

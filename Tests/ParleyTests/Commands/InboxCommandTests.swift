@@ -46,7 +46,7 @@ struct InboxCommandTests {
         ])
     func misuse(_ words: [String]) {
         let error = #expect(throws: (any Error).self) { try ParleyCommand.parseAsRoot(words) }
-        #expect(error.map { ParleyCommand.exitCode(for: $0).rawValue } == CommandFailure.usage)
+        #expect(error.map { ParleyCommand.exitCode(for: $0).rawValue } == CommandStatus.usage.rawValue)
     }
 
     @Test(
@@ -61,7 +61,7 @@ struct InboxCommandTests {
 
     @Test("An address of nobody is bad data, and a postbox that is disabled is to be tried again")
     func exitStatus() {
-        func code(_ state: RecipientReply.State?) -> Int32 {
+        func code(_ state: RecipientReply.State?) -> CommandStatus {
             CommandFailure(.postboxNotAccepting("bob/work", because: state)).code
         }
         #expect(code(.unknownUser) == 65 && code(.unknownPostbox) == 65)

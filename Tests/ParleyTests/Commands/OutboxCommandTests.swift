@@ -28,7 +28,7 @@ struct OutboxCommandTests {
         let failure = #expect(throws: CommandFailure.self) {
             try OutboxSelection(kept, living: ["living"], ids: ["1", "5"])
         }
-        #expect(failure?.code == CommandFailure.badData)
+        #expect(failure?.code == .badData)
     }
 
     @Test("A line of the list says what it is, where it was to go, and why it is still here")

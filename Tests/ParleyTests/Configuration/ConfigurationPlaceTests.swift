@@ -11,7 +11,7 @@ struct ConfigurationPlaceTests {
 
     private func complaint(_ data: Data) -> String? {
         do throws(CommandFailure) { _ = try ConfigurationSource(data, path: "c.json") } catch {
-            return error.code == CommandFailure.badConfiguration ? error.text : "wrong exit status \(error.code)"
+            return error.code == .badConfiguration ? error.text : "wrong exit status \(error.code)"
         }
         return nil
     }

@@ -18,7 +18,7 @@ struct RetentionSettingTests {
 
     private func complaint(_ retention: String) -> String? {
         do { _ = try policy(retention) } catch {
-            guard let failure = error as? CommandFailure, failure.code == CommandFailure.badConfiguration else {
+            guard let failure = error as? CommandFailure, failure.code == .badConfiguration else {
                 return "\(error)"
             }
             return failure.text

@@ -1012,7 +1012,7 @@ struct ComposeTests {
             ConnectionStatus(state: .disconnected, reason: .timeLimit(.seconds(2), after: .networkUnavailable)))
         var desk = Desk.joined("chat.lobby", state: .connecting)
         #expect(desk.send(end) == .screen(.quit))
-        #expect(desk.model.connectionGivenUp?.code == CommandFailure.noConnection)
+        #expect(desk.model.connectionGivenUp?.code == .noConnection)
 
         var busy = Desk.joined("chat.lobby", state: .connecting)
         busy.enter("hello")

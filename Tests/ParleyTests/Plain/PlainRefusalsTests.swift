@@ -13,15 +13,15 @@ struct PlainRefusalsTests {
     @Test(
         "A refused message ends the session with the status that parley send gives it",
         arguments: [
-            (PublishNews.State.failed(.notAuthorized("publishing to ops")), CommandFailure.refused),
-            (.failed(.tooLarge(bytes: 2, limit: 1)), CommandFailure.badData),
-            (.failed(.server(code: 503, "no stream stores ops")), CommandFailure.noConnection),
-            (.failed(.server(code: 10_077, "maximum messages exceeded")), CommandFailure.noConnection),
-            (.failed(.postboxNotAccepting("nobody/personal", because: .unknownUser)), CommandFailure.badData),
-            (.failed(.postboxNotAccepting("bob/personal", because: .full)), CommandFailure.noConnection),
-            (.discarded(.windowExpired), CommandFailure.noConnection), (.uncertain, CommandFailure.notAcknowledged),
+            (PublishNews.State.failed(.notAuthorized("publishing to ops")), CommandStatus.refused),
+            (.failed(.tooLarge(bytes: 2, limit: 1)), CommandStatus.badData),
+            (.failed(.server(code: 503, "no stream stores ops")), CommandStatus.noConnection),
+            (.failed(.server(code: 10_077, "maximum messages exceeded")), CommandStatus.noConnection),
+            (.failed(.postboxNotAccepting("nobody/personal", because: .unknownUser)), CommandStatus.badData),
+            (.failed(.postboxNotAccepting("bob/personal", because: .full)), CommandStatus.noConnection),
+            (.discarded(.windowExpired), CommandStatus.noConnection), (.uncertain, CommandStatus.notAcknowledged),
         ])
-    func codes(_ state: PublishNews.State, _ code: Int32) {
+    func codes(_ state: PublishNews.State, _ code: CommandStatus) {
         var refusals = PlainRefusals()
         refusals.note(Self.published("1", .sending), [], failure: nil)
         #expect(refusals.failure == nil)
@@ -41,7 +41,7 @@ struct PlainRefusalsTests {
         // A letter that failed is dropped as well, and that is no wish of the person's.
         refusals.note(Self.published("3", .failed(.notAuthorized("x"))), [.topics(.drop(ids: ["3"]))], failure: nil)
         refusals.note(Self.published("4", .failed(.cancelled)), [], failure: nil)
-        #expect(refusals.failure?.code == CommandFailure.refused)
+        #expect(refusals.failure?.code == .refused)
         refusals.note(Self.published("3", .acknowledged(sequence: 1)), [], failure: nil)
         #expect(refusals.failure == nil)
     }
@@ -52,12 +52,12 @@ struct PlainRefusalsTests {
         refusals.note(.line("/read 9"), [], failure: "The list has 2 letters.")
         refusals.note(.tick(Desk.joined("a").model.now), [], failure: "of another cause")
         refusals.note(.line("/psot bob hi"), [], failure: "There is no command /psot.")
-        #expect(refusals.failure?.code == CommandFailure.badData)
+        #expect(refusals.failure?.code == .badData)
         #expect(refusals.failure?.text == "2 lines could not be carried out. The list has 2 letters.")
         refusals.lineDropped("Line 3 of the input is too long.")
         #expect(refusals.failure?.text == "3 lines could not be carried out. The list has 2 letters.")
         // A message that was not sent says more.
         refusals.note(Self.published("1", .failed(.notAuthorized("x"))), [], failure: nil)
-        #expect(refusals.failure?.code == CommandFailure.refused)
+        #expect(refusals.failure?.code == .refused)
     }
 }

@@ -16,7 +16,7 @@ final class ChildLink: Sendable {
 
     /// What is known of the program.
     struct Condition: Sendable {
-        var exit: ExitStatus?
+        var exit: CommandStatus?
         var isStopped = false
         /// For each output: whether its end has been read.
         var ended: [Bool]
@@ -265,7 +265,7 @@ final class ChildLink: Sendable {
             case CHILD_REPORT_STOPPED: state.condition.isStopped = true
             case CHILD_REPORT_CONTINUED: state.condition.isStopped = false
             case CHILD_REPORT_EXITED:
-                state.condition.exit = ExitStatus(waitStatus: record.value)
+                state.condition.exit = CommandStatus(waitStatus: record.value)
                 state.condition.isStopped = false
             default: break
             }

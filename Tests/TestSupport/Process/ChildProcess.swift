@@ -11,7 +11,7 @@ public final class ChildProcess: Sendable {
     /// What a program has left behind.
     public struct Result: Sendable, CustomStringConvertible {
         /// How it ended.
-        public var status: ExitStatus
+        public var status: CommandStatus
         /// Its standard output, as text.
         public var output: String
         /// Its standard error, as text.
@@ -103,7 +103,7 @@ public final class ChildProcess: Sendable {
     public func signal(_ number: Int32) { link.command(CHILD_COMMAND_SIGNAL, number) }
 
     /// How the program ended; nil while it lives.
-    public var exitStatus: ExitStatus? { link.condition.exit }
+    public var exitStatus: CommandStatus? { link.condition.exit }
 
     /// Whether a signal has stopped the program, all of it.
     public var isStopped: Bool { link.condition.isStopped }
@@ -165,7 +165,7 @@ public final class ChildProcess: Sendable {
     public func waitForExit(
         deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws -> Result {
-        let status = await link.wait(until: .now + deadline) { [self] () -> ExitStatus? in
+        let status = await link.wait(until: .now + deadline) { [self] () -> CommandStatus? in
             link.condition.ended.allSatisfy(\.self) ? link.condition.exit : nil
         }
         // Something that the program has started may still hold its output.

@@ -1,7 +1,7 @@
 import CChildProcess
 
 /// How a program ended.
-public enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
+public enum CommandStatus: Hashable, Sendable, CustomStringConvertible {
     /// It returned this code.
     case exited(Int32)
     /// This signal ended it.

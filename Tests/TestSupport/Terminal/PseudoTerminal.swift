@@ -79,7 +79,7 @@ public final class PseudoTerminal: Sendable {
     public var lineDiscipline: LineDiscipline? { LineDiscipline(terminal: terminal) }
 
     /// How the program ended; nil while it lives.
-    public var exitStatus: ExitStatus? { link.condition.exit }
+    public var exitStatus: CommandStatus? { link.condition.exit }
 
     /// Whether the program is suspended.
     public var isStopped: Bool { link.condition.isStopped }
@@ -195,8 +195,8 @@ public final class PseudoTerminal: Sendable {
     @discardableResult
     public func waitForExit(
         deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
-    ) async throws -> ExitStatus {
-        let status = await link.wait(until: .now + deadline) { [self] () -> ExitStatus? in
+    ) async throws -> CommandStatus {
+        let status = await link.wait(until: .now + deadline) { [self] () -> CommandStatus? in
             let condition = link.condition
             let isDrained = condition.ended[0] || hasMark(CHILD_REPORT_EXITED)
             return isDrained ? condition.exit : nil

@@ -37,7 +37,7 @@ struct InboxDeleteCommand: AsyncParsableCommand {
     func run() async throws {
         guard all || chunked || ids.count <= BulkDeletion.maximumCount else {
             throw CommandFailure(
-                CommandFailure.badData,
+                .badData,
                 "At most \(BulkDeletion.maximumCount) letters are deleted at once; --chunked takes any number.")
         }
         let plan = try connection.plan()
@@ -57,7 +57,7 @@ struct InboxDeleteCommand: AsyncParsableCommand {
             for complaint in report.complaints { Output.complain("parley: " + complaint.text) }
         }
         if let signal { throw ExitCode(128 + signal) }
-        if let last = report.complaints.last { throw ExitCode(last.code) }
+        if let last = report.complaints.last { throw ExitCode(of: last.code) }
     }
 
     /// The ids of the letters that are there now, readable or not. What comes meanwhile stays.
@@ -79,7 +79,7 @@ struct InboxDeleteCommand: AsyncParsableCommand {
         guard all, !yes, count > 0 else { return true }
         guard isatty(STDIN_FILENO) == 1 else {
             throw CommandFailure(
-                CommandFailure.usage, "Nobody is there to be asked; --yes deletes \(Wording.count(count, "letter")).")
+                .usage, "Nobody is there to be asked; --yes deletes \(Wording.count(count, "letter")).")
         }
         Output.prompt("Delete \(Wording.count(count, "letter"))? (y/n) ")
         let answer = readLine()?.lowercased().filter { !$0.isWhitespace }

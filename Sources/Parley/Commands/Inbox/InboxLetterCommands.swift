@@ -52,7 +52,7 @@ struct InboxSaveCommand: AsyncParsableCommand {
     /// Writes the text as it was sent. Nothing that is there is written over, and no link is followed.
     static func write(_ text: String, to path: String) throws(CommandFailure) {
         func failure(_ words: String) -> CommandFailure {
-            CommandFailure(CommandFailure.cannotCreate, "\(path): \(words)")
+            CommandFailure(.cannotCreate, "\(path): \(words)")
         }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {

@@ -22,7 +22,7 @@ struct InboxPostCommand: AsyncParsableCommand {
         let recipient = try LetterSending.recipient(address)
         try sending.check()
         let body = try text.map(TextInput.argument) ?? StandardInput.all()
-        guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
+        guard !body.isEmpty else { throw CommandFailure(.badData, "There is nothing to send.") }
         try await sending.send(to: recipient, connection.plan()) { _ in (body, subject) }
     }
 }
@@ -68,7 +68,7 @@ struct LetterSending: ParsableArguments {
     static func recipient(_ address: String) throws(CommandFailure) -> Recipient {
         let parts = address.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2 else {
-            throw CommandFailure(CommandFailure.badData, "Name the postbox as USER/POSTBOX.")
+            throw CommandFailure(.badData, "Name the postbox as USER/POSTBOX.")
         }
         return (parts[0], parts[1])
     }
@@ -78,7 +78,7 @@ struct LetterSending: ParsableArguments {
         guard let newID else { return }
         guard (1...128).contains(newID.utf8.count), newID.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw CommandFailure(
-                CommandFailure.badData, "An identifier has 1 to 128 letters, digits and signs, and no spaces.")
+                .badData, "An identifier has 1 to 128 letters, digits and signs, and no spaces.")
         }
     }
 
@@ -98,7 +98,7 @@ struct LetterSending: ParsableArguments {
                     to: recipient.user, postbox: recipient.postbox, subject: subject, text: text, id: id)
             } catch RelayError.timeout {
                 throw CommandFailure(
-                    CommandFailure.notAcknowledged,
+                    .notAcknowledged,
                     "The letter \(id) was not acknowledged in time.\(client.status.hindrance) Try again within two minutes "
                         + "\(newID == nil ? "with --id \(id)" : "with the same --id"), and nothing is stored twice.")
             }

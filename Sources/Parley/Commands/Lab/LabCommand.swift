@@ -29,13 +29,13 @@ enum Lab {
     static func scenario(_ path: String) throws(CommandFailure) -> LabScenario {
         let data = try contents(ofFile: path)
         do throws(LabScenarioError) { return try LabScenario(parsing: data) } catch {
-            throw CommandFailure(CommandFailure.badData, "\(path):\(error)")
+            throw CommandFailure(.badData, "\(path):\(error)")
         }
     }
 
     static func write(_ text: String, to path: String) throws(CommandFailure) {
         do { try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
-            throw CommandFailure(CommandFailure.cannotCreate, "\(path) cannot be written.")
+            throw CommandFailure(.cannotCreate, "\(path) cannot be written.")
         }
     }
 

@@ -55,7 +55,7 @@ struct LabProxyCommand: AsyncParsableCommand {
     func run() async throws {
         let target: ServerAddress
         do throws(RelayError) { target = try RelayConfiguration.addresses([server])[0] } catch {
-            throw CommandFailure(CommandFailure.usage, error.words)
+            throw CommandFailure(.usage, error.words)
         }
         let scenario = try script.map { path throws(CommandFailure) in try Self.linkScenario(path) }
         let seed = options.seed ?? scenario?.seed ?? UInt64.random(in: 1...999_999)
@@ -84,7 +84,7 @@ struct LabProxyCommand: AsyncParsableCommand {
         let run = await session.end(patience: .zero, waits: false)
         await proxy.close()
         if let log = options.log { try Lab.write(run.log.text, to: log) }
-        if let failure = run.failure { throw CommandFailure(CommandFailure.badData, failure) }
+        if let failure = run.failure { throw CommandFailure(.badData, failure) }
         throw ExitCode(128 + number)
     }
 
@@ -110,7 +110,7 @@ struct LabProxyCommand: AsyncParsableCommand {
         for (index, step) in scenario.steps.enumerated() {
             guard case .act(let act, _) = step.kind, act.name.isOfLink else {
                 throw CommandFailure(
-                    CommandFailure.badData,
+                    .badData,
                     "\(path): step \(index + 1) is not about the link; of the program behind the proxy nothing is known."
                 )
             }

@@ -85,7 +85,7 @@ func untilSignal<Value: Sendable>(_ body: @escaping @Sendable () async throws ->
         group.addTask { try await body() }
         group.addTask {
             for await number in numbers { throw ExitCode(128 + number) }
-            throw ExitCode(CommandFailure.interrupted)
+            throw ExitCode(of: .interrupted)
         }
         // What the body has started it ends by itself: the group waits for that.
         defer { group.cancelAll() }
@@ -112,7 +112,7 @@ struct LabGround: Sendable {
     func check(_ scenario: LabScenario) throws(CommandFailure) {
         guard server != nil, scenario.needsNetwork || scenario.client.tokenLifetime != nil else { return }
         throw CommandFailure(
-            CommandFailure.refused,
+            .refused,
             "“\(scenario.title)” is for a network that Parley started: leave --server and --profile out.")
     }
 
@@ -189,7 +189,7 @@ struct LabListCommand: ParsableCommand {
     func run() throws {
         if let name {
             if let scenario = ShippedScenario.named(name) { return Output.line(scenario.text) }
-            throw CommandFailure(CommandFailure.badData, "There is no scenario “\(name)”. parley lab list names all.")
+            throw CommandFailure(.badData, "There is no scenario “\(name)”. parley lab list names all.")
         }
         let all = try ShippedScenario.all.map { (name: $0.name, scenario: try $0.scenario()) }
         guard json else {

@@ -210,7 +210,7 @@ struct LabReportCommand: ParsableCommand {
         let data = try contents(ofFile: log)
         let read: LabLog
         do throws(LabLogError) { read = try LabLog(parsing: data) } catch {
-            throw CommandFailure(CommandFailure.badData, "\(log):\(error.line): \(error.words).")
+            throw CommandFailure(.badData, "\(log):\(error.line): \(error.words).")
         }
         let report = LabReport(LabRun(read))
         if let out { try Lab.write(report.page, to: out) }

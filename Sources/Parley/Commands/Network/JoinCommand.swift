@@ -74,14 +74,14 @@ struct JoinCommand: AsyncParsableCommand {
     private static func make(_ folder: String, for credentials: String) throws(CommandFailure) {
         guard !FileManager.default.fileExists(atPath: credentials) else {
             throw CommandFailure(
-                CommandFailure.cannotCreate,
+                .cannotCreate,
                 "\(folder) holds credentials that no profile names: name another profile by --profile, or remove it.")
         }
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CommandFailure(CommandFailure.cannotCreate, "\(folder) cannot be made.")
+            throw CommandFailure(.cannotCreate, "\(folder) cannot be made.")
         }
     }
 
@@ -94,6 +94,6 @@ struct JoinCommand: AsyncParsableCommand {
         // The connection's event loops ignore it, and what is ignored stays so.
         signal(SIGPIPE, SIG_DFL)
         execv(Connector.executablePath, arguments)
-        throw ExitCode(CommandFailure.noConnection)
+        throw ExitCode(of: .noConnection)
     }
 }

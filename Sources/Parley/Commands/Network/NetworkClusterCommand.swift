@@ -83,7 +83,7 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
         }
         guard known.namespace == cluster.namespace, known.hash == cluster.hash else {
             throw CommandFailure(
-                CommandFailure.cannotCreate,
+                .cannotCreate,
                 "There is a profile “\(LocalCluster.name)” already, which is for something else: rename it and start again, "
                     + "or use --server \(cluster.servers.first ?? "URL") --creds \(credentials).")
         }
@@ -143,6 +143,6 @@ struct NetworkClusterHostCommand: AsyncParsableCommand {
         commandName: "host", abstract: "Keep the cluster running.", shouldDisplay: false)
 
     func run() async throws {
-        if case .failed(let error) = await LocalClusterHost().run() { throw ExitCode(CommandFailure(error).code) }
+        if case .failed(let error) = await LocalClusterHost().run() { throw ExitCode(of: CommandFailure(error).code) }
     }
 }

@@ -76,7 +76,7 @@ struct NetworkStopCommand: AsyncParsableCommand {
         if json { try await NetworkStatusCommand.write(json: true) }
         guard outcome == .inUse else { return }
         throw CommandFailure(
-            CommandFailure.notAcknowledged,
+            .notAcknowledged,
             "Clients still use the network, so it runs on. It ends after the last one, or now with --force.")
     }
 }
@@ -147,6 +147,6 @@ struct NetworkHostCommand: AsyncParsableCommand {
         commandName: "host", abstract: "Keep the private network running.", shouldDisplay: false)
 
     func run() async throws {
-        if case .failed(let error) = await NetworkHost().run() { throw ExitCode(CommandFailure(error).code) }
+        if case .failed(let error) = await NetworkHost().run() { throw ExitCode(of: CommandFailure(error).code) }
     }
 }

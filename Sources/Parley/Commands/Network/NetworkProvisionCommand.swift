@@ -64,7 +64,7 @@ struct NetworkProvisionCommand: AsyncParsableCommand {
         let provision = try NetworkProvision(name, directory: .named(name), options: options)
         let report = try await provision.run()
         write(report, provision)
-        guard report.isComplete else { throw CommandFailure(CommandFailure.notAcknowledged, advice(report)) }
+        guard report.isComplete else { throw CommandFailure(.notAcknowledged, advice(report)) }
     }
 
     private func write(_ report: ProvisionReport, _ provision: NetworkProvision) {
