@@ -44,21 +44,10 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// Where a message is: its lane, its place there, and its number in the order of all.
+    /// Where a message is: its lane, and its number in the order of all.
     private struct Place: Sendable {
         let lane: Int
-        let index: Int
         let number: UInt64
-    }
-
-    /// What was there when the outbox was opened.
-    private struct Backlog: Sendable {
-        /// It is what is below this number.
-        var end: UInt64 = 0
-        /// How much of it has neither ended nor been refused.
-        var count = 0
-        /// What of it was refused since: a connection counts as restored without it.
-        var excused: Set<UInt64> = []
     }
 
     /// The outbox's bounds and rules.
@@ -69,6 +58,7 @@ package struct Delivery: Sendable {
     package private(set) var byteCount = 0
     /// How many messages are sent and not yet acknowledged.
     package private(set) var inFlightCount = 0
+    private var inFlightBytes = 0
     /// The number of the next message that comes.
     package private(set) var nextNumber: UInt64 = 0
     private var placed: [String: Place] = [:]
@@ -77,7 +67,10 @@ package struct Delivery: Sendable {
     private var firstUnkept = UInt64.max
     /// Whether nothing leaves until the disk has it that what waits may have left.
     private var awaitsLeave = false
-    private var backlog = Backlog()
+    /// What was there when the outbox was opened is below this number.
+    private var backlogEnd: UInt64 = 0
+    /// How much of that has neither ended nor been refused: a connection counts as restored without what is refused.
+    private var backlogCount = 0
     private var pace: OutboxPace?
     /// What waited for the present connection, and what became of it.
     private var resent = ResentMessages()
@@ -101,7 +94,7 @@ package struct Delivery: Sendable {
     /// Whether nothing waits and nothing is under way.
     package var isEmpty: Bool { placed.isEmpty }
     /// Whether everything that was there when the outbox was opened has ended, or been refused once.
-    package var isFlushed: Bool { isOpen && backlog.count == 0 }
+    package var isFlushed: Bool { isOpen && backlogCount == 0 }
     /// Everything that has not ended, oldest first.
     package var messages: [OutboxMessage] { lanes.entries.map(\.message) }
 
@@ -110,22 +103,21 @@ package struct Delivery: Sendable {
 
     /// Whether a message waits or is under way; nil for one that is unknown or has ended.
     package func state(of id: String) -> PublishNews.State? {
-        guard let place = placed[id] else { return nil }
-        return lanes[place.lane].isQueued(place.index) ? .queued : .sending
+        placed[id].map { lanes.all[$0.lane].underWay.place(of: $0.number) == nil ? .queued : .sending }
     }
 
     /// A message that is under way.
     package func message(underWay id: String) -> OutboxMessage? { entry(underWay: id)?.message }
 
     func entry(underWay id: String) -> OutboxEntry? {
-        placed[id].flatMap { lanes[$0.lane].entry(underWay: $0.index) }
+        placed[id].flatMap { lanes.all[$0.lane].entry(underWay: $0.number) }
     }
 
     /// Where a message that has not ended goes.
-    func destination(of id: String) -> Destination? { placed[id].map { lanes[$0.lane].destination } }
+    func destination(of id: String) -> Destination? { placed[id].map { lanes.all[$0.lane].destination } }
 
     /// How often in a row the message's destination has been refused.
-    func refusals(of id: String) -> Int { placed[id].map { lanes[$0.lane].refusalCount } ?? 0 }
+    func refusals(of id: String) -> Int { placed[id].map { lanes.all[$0.lane].refusalCount } ?? 0 }
 
     // MARK: Coming in
 
@@ -149,7 +141,7 @@ package struct Delivery: Sendable {
     ) throws(RelayError) {
         try append(message, isKeptFirst: isKeptFirst, into: &actions)
         if isKeptFirst { return }
-        if message.isOnTopic, newestLeaves(at: now) { return actions.append(.send(message)) }
+        if newestLeaves(at: now, into: &actions) { return }
         leave(at: now, into: &actions)
         if queuedCount > 0, state(of: message.id) == .queued {
             actions.append(.tell(PublishNews(id: message.id, state: .queued)))
@@ -168,17 +160,18 @@ package struct Delivery: Sendable {
         if !hasRoom(for: size) {
             guard placed[message.id] == nil else { throw Self.repeated(message.id) }
             guard policy.overflow == .dropOldest, canFree(for: size) else { throw .outboxFull }
-            while !hasRoom(for: size), let oldest = lanes.all.compactMap(\.head).min(by: { $0.number < $1.number }) {
+            while !hasRoom(for: size),
+                let oldest = lanes.all.compactMap(\.waiting.first).min(by: { $0.number < $1.number })
+            {
                 end(oldest.message.id, .failed(.outboxFull), into: &actions)
             }
         }
         let lane = lanes.lane(to: message.destination)
-        let place = Place(lane: lane, index: lanes[lane].nextPlace, number: nextNumber)
-        if let earlier = placed.updateValue(place, forKey: message.id) {
+        if let earlier = placed.updateValue(Place(lane: lane, number: nextNumber), forKey: message.id) {
             placed[message.id] = earlier
             throw Self.repeated(message.id)
         }
-        lanes[lane].append(OutboxEntry(number: nextNumber, message: message))
+        lanes.all[lane].append(OutboxEntry(number: nextNumber, message: message))
         if isKeptFirst { firstUnkept = min(firstUnkept, nextNumber) }
         nextNumber += 1
         byteCount += size
@@ -194,8 +187,7 @@ package struct Delivery: Sendable {
 
     /// Whether dropping everything that waits would make room.
     private func canFree(for size: Int) -> Bool {
-        let underWay = lanes.all.reduce(0) { $0 + $1.inFlightBytes }
-        return inFlightCount < policy.maximumMessages && underWay + size <= policy.maximumBytes
+        inFlightCount < policy.maximumMessages && inFlightBytes + size <= policy.maximumBytes
     }
 
     /// The disk has all messages below a number: they leave, or wait for the network alone.
@@ -206,7 +198,9 @@ package struct Delivery: Sendable {
         firstUnkept = number
         if leaves { awaitsLeave = false }
         var new: [OutboxEntry] = []
-        if first < number { new = lanes.all.flatMap { $0.all(from: first) }.filter { $0.number < number } }
+        if first < number {
+            new = lanes.all.flatMap { $0.waiting[$0.waiting.place(from: first)..<$0.waiting.place(from: number)] }
+        }
         var actions: [Action] = []
         leave(at: now, into: &actions)
         return actions + tellQueued(new.sorted { $0.number < $1.number }.map(\.message))
@@ -245,10 +239,12 @@ package struct Delivery: Sendable {
     /// Puts a name under the lines that wait for one. Their size counts anew.
     package mutating func sign(_ sign: (inout OutboxMessage) -> Void) {
         var added = 0
-        lanes.rewrite { message in
-            added -= message.payload.count
-            sign(&message)
-            added += message.payload.count
+        for lane in lanes.all.indices {
+            lanes.all[lane].rewrite { message in
+                added -= message.payload.count
+                sign(&message)
+                added += message.payload.count
+            }
         }
         byteCount += added
     }
@@ -269,15 +265,16 @@ package struct Delivery: Sendable {
         newestSequence = nil
         resent.note(messages)
         (isOpen, awaitsLeave) = (true, isKeptFirst)
-        backlog = Backlog(end: nextNumber, count: count)
+        (backlogEnd, backlogCount) = (nextNumber, count)
         return moment(at: now)
     }
 
     /// The connection is gone: what was under way waits again.
     @discardableResult
     package mutating func connectionLost() -> [Action] {
-        (isOpen, awaitsLeave, inFlightCount) = (false, false, 0)
-        return lanes.putAllBack().map { .tell(PublishNews(id: $0, state: .queued)) }
+        (isOpen, awaitsLeave, inFlightCount, inFlightBytes) = (false, false, 0, 0)
+        let returned = lanes.all.indices.flatMap { lanes.all[$0].putAllBack() }
+        return returned.map { .tell(PublishNews(id: $0, state: .queued)) }
     }
 
     /// The session ended; the policy decides about what waits.
@@ -294,7 +291,8 @@ package struct Delivery: Sendable {
         connectionLost()
         newestSequence = nil
         let discarded = lanes.entries
-        (placed, lanes, byteCount, backlog) = ([:], OutboxLanes(), 0, Backlog())
+        (placed, lanes, byteCount) = ([:], OutboxLanes(), 0)
+        (backlogEnd, backlogCount) = (0, 0)
         return discarded.map {
             .end(PublishNews(id: $0.message.id, state: .discarded(reason), mayBeStored: $0.isInDoubt))
         }
@@ -316,13 +314,12 @@ package struct Delivery: Sendable {
     /// of a message, which is what ``leave(at:into:)`` would bring, without a list.
     ///
     /// - Returns: whether it left.
-    private mutating func newestLeaves(at now: ContinuousClock.Instant) -> Bool {
+    private mutating func newestLeaves(at now: ContinuousClock.Instant, into actions: inout [Action]) -> Bool {
         guard isOpen, !awaitsLeave, nextNumber <= firstUnkept, queuedCount == 1, pace == nil,
             inFlightCount < policy.maximumInFlight,
-            lanes[lanes.newest].sendNew(
-                at: now, newestBefore: newestSequence, limit: policy.maximumInFlightPerDestination)
+            lanes.all[lanes.newest].readyNumber(limit: policy.maximumInFlightPerDestination, at: now) != nil
         else { return false }
-        inFlightCount += 1
+        sendNext(of: lanes.newest, at: now, into: &actions)
         return true
     }
 
@@ -337,19 +334,25 @@ package struct Delivery: Sendable {
                 alarm = moment
                 break
             }
-            let sent = lanes[lane].send(
-                at: now, newestBefore: newestSequence, duplicateWindow: policy.duplicateWindow)
-            guard let (late, isLate) = sent else { continue }
             pace?.depart(at: now)
-            inFlightCount += 1
-            if isLate { lookUp(late, into: &actions) } else { send(late.message, into: &actions) }
-            if let next = lanes[lane].readyNumber(limit: limit, at: now), next < firstUnkept {
+            sendNext(of: lane, at: now, into: &actions)
+            if let next = lanes.all[lane].readyNumber(limit: limit, at: now), next < firstUnkept {
                 ready.insert((next, lane), at: ready.firstIndex { $0.number < next } ?? ready.count)
             }
         }
         guard queuedCount > 0 else { return }
-        if let held = lanes.resumption(after: now) { alarm = min(alarm ?? held, held) }
+        let held = lanes.all.lazy.compactMap { $0.resumption(after: now) }.min()
+        if let held { alarm = min(alarm ?? held, held) }
         if let alarm { actions.append(.wake(at: alarm)) }
+    }
+
+    /// Has a lane's next message leave, of which there is one.
+    private mutating func sendNext(of lane: Int, at now: ContinuousClock.Instant, into actions: inout [Action]) {
+        let sent = lanes.all[lane].send(at: now, newestBefore: newestSequence, duplicateWindow: policy.duplicateWindow)
+        guard let (late, isLate) = sent else { return }
+        inFlightCount += 1
+        inFlightBytes += late.message.payload.count
+        if isLate { lookUp(late, into: &actions) } else { send(late.message, into: &actions) }
     }
 
     private func send(_ message: OutboxMessage, into actions: inout [Action]) {
@@ -373,8 +376,8 @@ package struct Delivery: Sendable {
     mutating func wasNotStored(
         _ id: String, newest: UInt64?, at now: ContinuousClock.Instant, into actions: inout [Action]
     ) {
-        guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.index) else { return }
-        lanes[place.lane].forgetAttempts(of: place.index, at: now, newestBefore: newest)
+        guard let place = placed[id], let entry = entry(underWay: id) else { return }
+        lanes.all[place.lane].forgetAttempts(of: place.number, at: now, newestBefore: newest)
         actions.append(.send(entry.message))
     }
 
@@ -386,21 +389,21 @@ package struct Delivery: Sendable {
         into actions: inout [Action]
     ) {
         guard let place = placed.removeValue(forKey: id),
-            let removed = lanes[place.lane].stored(place.index, at: now, limit: policy.maximumInFlightPerDestination)
+            let removed = lanes.all[place.lane].stored(
+                place.number, at: now, limit: policy.maximumInFlightPerDestination)
         else { return }
-        left(place, removed)
+        ended(removed)
         resent.stored(id)
-        if removed.message.isOnTopic { newestSequence = max(newestSequence ?? 0, sequence) }
+        if removed.entry.message.isOnTopic { newestSequence = max(newestSequence ?? 0, sequence) }
         actions.append(.end(PublishNews(id: id, state: .acknowledged(sequence: sequence, isDuplicate: isDuplicate))))
     }
 
     /// Ends a message, wherever it is, that the server has not just stored.
     mutating func end(_ id: String, _ state: PublishNews.State, into actions: inout [Action]) {
-        guard let place = placed.removeValue(forKey: id), let removed = lanes[place.lane].remove(place.index) else {
-            return
-        }
-        left(place, removed)
-        var news = PublishNews(id: id, state: state, mayBeStored: removed.wasInDoubt)
+        guard let place = placed.removeValue(forKey: id), let removed = lanes.all[place.lane].remove(place.number)
+        else { return }
+        ended(removed)
+        var news = PublishNews(id: id, state: state, mayBeStored: removed.entry.isInDoubt)
         if case .acknowledged = state {
             resent.stored(id)
             news.mayBeStored = false
@@ -408,10 +411,17 @@ package struct Delivery: Sendable {
         actions.append(.end(news))
     }
 
-    private mutating func left(_ place: Place, _ removed: OutboxLane.Removed) {
-        if removed.wasInFlight { inFlightCount -= 1 }
-        byteCount -= removed.message.payload.count
-        if isOpen, place.number < backlog.end, backlog.excused.remove(place.number) == nil { backlog.count -= 1 }
+    private mutating func ended(_ removed: OutboxLane.Removed) {
+        byteCount -= removed.entry.message.payload.count
+        left(removed.entry, wasUnderWay: removed.wasUnderWay)
+    }
+
+    /// An entry has ended, or is refused, which counts for the backlog once.
+    private mutating func left(_ entry: OutboxEntry, wasUnderWay: Bool) {
+        if isOpen, entry.number < backlogEnd, entry.refusedSince == nil { backlogCount -= 1 }
+        guard wasUnderWay else { return }
+        inFlightCount -= 1
+        inFlightBytes -= entry.message.payload.count
     }
 
     /// The server refused a message for a cause that passes, or did not answer in time: it goes back to its place, and
@@ -423,14 +433,13 @@ package struct Delivery: Sendable {
         _ id: String, _ error: RelayError, isInDoubt: Bool = false, at now: ContinuousClock.Instant,
         into actions: inout [Action]
     ) {
-        guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.index) else { return }
-        if isInDoubt { lanes[place.lane].doubt(place.index) }
-        if let limit = policy.refusalLimit, let since = entry.refusedSince, now - since >= limit {
+        guard let place = placed[id], let entry = entry(underWay: id) else { return }
+        if isInDoubt { lanes.all[place.lane].doubt(place.number) }
+        if let limit = policy.refusalLimit, let since = entry.refusedSince, OutboxEntry.time(at: now) - since >= limit {
             return end(id, .failed(error), into: &actions)
         }
-        lanes[place.lane].putBack(place.index, at: now)
-        inFlightCount -= 1
-        if isOpen, place.number < backlog.end, backlog.excused.insert(place.number).inserted { backlog.count -= 1 }
+        lanes.all[place.lane].putBack(place.number, at: now)
+        left(entry, wasUnderWay: true)
         actions.append(.tell(PublishNews(id: id, state: .queued)))
     }
 }

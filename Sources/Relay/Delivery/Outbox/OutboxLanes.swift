@@ -1,22 +1,17 @@
 /// The lanes of the outbox, each found by its destination.
 struct OutboxLanes: Sendable {
-    private(set) var all: [OutboxLane] = []
+    var all: [OutboxLane] = []
     private var places: [Destination: Int] = [:]
     /// The lane of the message that came last: the next one mostly goes there too.
     private(set) var newest = 0
 
     private static let kept = 64
 
-    subscript(place: Int) -> OutboxLane {
-        _read { yield all[place] }
-        _modify { yield &all[place] }
-    }
-
     /// Whether a message waits for a destination, or is under way to it.
     func holds(_ destination: Destination) -> Bool { places[destination].map { !all[$0].isEmpty } ?? false }
 
     /// All messages, oldest first.
-    var entries: [OutboxEntry] { all.flatMap(\.all).sorted { $0.number < $1.number } }
+    var entries: [OutboxEntry] { all.flatMap { $0.underWay + $0.waiting }.sorted { $0.number < $1.number } }
 
     /// Where the lane to a destination is. One that has become empty stays, as how fast a destination takes messages is
     /// worth knowing at the next one, until another destination needs its room.
@@ -47,28 +42,5 @@ struct OutboxLanes: Sendable {
         }
         if ready.count > 1 { ready.sort { $0.number > $1.number } }
         return ready
-    }
-
-    /// When the first of those that are held may go on.
-    func resumption(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        var first: ContinuousClock.Instant?
-        for lane in all.indices {
-            if let moment = all[lane].resumption(after: now) { first = min(first ?? moment, moment) }
-        }
-        return first
-    }
-
-    /// Changes messages that wait.
-    mutating func rewrite(_ change: (inout OutboxMessage) -> Void) {
-        for lane in all.indices { all[lane].rewrite(change) }
-    }
-
-    /// Has everything wait again.
-    ///
-    /// - Returns: what was under way.
-    mutating func putAllBack() -> [String] {
-        let returned = all.flatMap(\.idsUnderWay)
-        for lane in all.indices { all[lane].putAllBack() }
-        return returned
     }
 }
