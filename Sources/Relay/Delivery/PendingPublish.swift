@@ -39,7 +39,10 @@ public final class PendingPublish: Sendable {
             return (nil, waiter)
         }
         guard let waiter else { return outcome }
-        return await clock.outcome(of: waiter, within: limit)
+        let name = DeliveryClock.Name.caller(ObjectIdentifier(waiter))
+        clock.set(name, at: clock.now + max(.zero, limit)) { waiter.fulfil(nil) }
+        defer { clock.remove(name) }
+        return await waiter.value(onCancel: .failed(.cancelled))
     }
 
     /// Waits until the server has stored the message. To be called once.

@@ -3,6 +3,10 @@ import NIOConcurrencyHelpers
 
 /// The one alarm for all that waits for a moment on the way of messages: callers whose time is up, and what is to be
 /// done then.
+///
+/// A caller that sends many messages waits thousands of times a second, each time with a deadline seconds away that
+/// hardly ever comes. So an alarm that is set stays set whatever becomes of the wait that it was set for, and looks
+/// when it rings what is late.
 final class DeliveryClock: Sendable {
     /// Who waits.
     enum Name: Hashable, Sendable {
@@ -11,19 +15,18 @@ final class DeliveryClock: Sendable {
         /// ``OutboxJournal``, for what is to be written.
         case journal
         /// A caller, for the end of what it sent.
-        case caller(UInt64)
+        case caller(ObjectIdentifier)
     }
 
-    private enum Wait: Sendable {
-        case receipt(Completion<PublishNews.State?>)
-        case act(@Sendable () -> Void)
+    private struct Wait {
+        let moment: ContinuousClock.Instant
+        let act: @Sendable () -> Void
     }
 
     private struct State {
-        var deadlines = DeadlineTable<Name>()
         var waits: [Name: Wait] = [:]
-        var callers: UInt64 = 0
-        var alarm: Task<Void, Never>?
+        /// When the alarm rings that is set; nil while none is.
+        var alarm: (moment: ContinuousClock.Instant, task: Task<Void, Never>)?
     }
 
     private let state = NIOLockedValueBox(State())
@@ -31,7 +34,7 @@ final class DeliveryClock: Sendable {
 
     init(_ clock: any Timekeeper) { self.clock = clock }
 
-    deinit { state.withLockedValue { $0.alarm?.cancel() } }
+    deinit { state.withLockedValue { $0.alarm?.task.cancel() } }
 
     /// The present moment.
     var now: ContinuousClock.Instant { clock.now }
@@ -41,56 +44,36 @@ final class DeliveryClock: Sendable {
 
     /// Has something done at a moment, in place of what was to be done under the same name.
     func set(_ name: Name, at moment: ContinuousClock.Instant, _ act: @escaping @Sendable () -> Void) {
-        state.withLockedValue { set(name, at: moment, .act(act), &$0) }
+        state.withLockedValue { state in
+            state.waits[name] = Wait(moment: moment, act: act)
+            setAlarm(by: moment, &state)
+        }
     }
 
     /// Nothing is to be done under a name any more.
-    func remove(_ name: Name) {
-        state.withLockedValue { state in
-            state.deadlines.remove(name)
-            state.waits[name] = nil
-        }
-    }
+    func remove(_ name: Name) { state.withLockedValue { $0.waits[name] = nil } }
 
-    /// Waits for a message's end; nil when `limit` has passed.
-    nonisolated(nonsending) func outcome(
-        of waiter: Completion<PublishNews.State?>, within limit: Duration
-    ) async -> PublishNews.State? {
-        let deadline = now + max(.zero, limit)
-        let name = state.withLockedValue { state in
-            state.callers += 1
-            let name = Name.caller(state.callers)
-            set(name, at: deadline, .receipt(waiter), &state)
-            return name
-        }
-        defer { remove(name) }
-        return await waiter.value(onCancel: .failed(.cancelled))
-    }
-
-    private func set(_ name: Name, at moment: ContinuousClock.Instant, _ wait: Wait, _ state: inout State) {
-        state.waits[name] = wait
-        if let alarm = state.deadlines.set(name, to: moment) { setAlarm(alarm, &state) }
-    }
-
-    private func setAlarm(_ moment: ContinuousClock.Instant, _ state: inout State) {
-        state.alarm?.cancel()
-        state.alarm = Task { [weak self, clock] in
+    private func setAlarm(by moment: ContinuousClock.Instant, _ state: inout State) {
+        if let alarm = state.alarm, alarm.moment <= moment { return }
+        state.alarm?.task.cancel()
+        let task = Task { [weak self, clock] in
             do { try await clock.sleep(until: moment) } catch { return }
             self?.ring()
         }
+        state.alarm = (moment, task)
     }
 
     private func ring() {
         let late = state.withLockedValue { state in
-            let (late, alarm) = state.deadlines.ring(at: clock.now)
-            if let alarm { setAlarm(alarm, &state) }
-            return late.compactMap { state.waits.removeValue(forKey: $0) }
+            // An alarm that was stopped too late rings in place of the one that is set.
+            state.alarm?.task.cancel()
+            state.alarm = nil
+            let now = clock.now
+            let late = state.waits.filter { $0.value.moment <= now }
+            for name in late.keys { state.waits[name] = nil }
+            if let next = state.waits.values.lazy.map(\.moment).min() { setAlarm(by: next, &state) }
+            return late
         }
-        for wait in late {
-            switch wait {
-            case .receipt(let waiter): waiter.fulfil(nil)
-            case .act(let act): act()
-            }
-        }
+        for wait in late.values { wait.act() }
     }
 }

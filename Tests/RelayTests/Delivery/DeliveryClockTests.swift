@@ -1,0 +1,111 @@
+import NIOConcurrencyHelpers
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Deadlines: one alarm for all who wait")
+struct DeliveryClockTests {
+    /// A clock that a test moves. It notes which alarms are set, and can have the next one ring too early.
+    private final class AlarmTime: Timekeeper {
+        private let time = ManualTime()
+        private let start: ContinuousClock.Instant
+        private let noted = NIOLockedValueBox<(alarms: [Int], early: Int)>(([], 0))
+
+        init() { start = time.now }
+
+        var now: ContinuousClock.Instant { time.now }
+        var secondsSince1970: Int64 { time.secondsSince1970 }
+        var alarms: [Int] { noted.withLockedValue(\.alarms) }
+
+        func second(_ number: Int) -> ContinuousClock.Instant { start + .seconds(number) }
+        func ringNext(early: Int) { noted.withLockedValue { $0.early = early } }
+        func pass(to number: Int) { time.advance(by: second(number) - now) }
+
+        func sleep(until moment: ContinuousClock.Instant) async throws {
+            let early = noted.withLockedValue { noted in
+                noted.alarms.append(Int((moment - start).components.seconds))
+                defer { noted.early = 0 }
+                return noted.early
+            }
+            try await time.sleep(until: moment - .seconds(early))
+        }
+    }
+
+    private final class Caller: Sendable {}
+
+    private let time = AlarmTime()
+    private let clock: DeliveryClock
+    private let callers = ["a", "b", "c", "d"].map { ($0, Caller()) }
+    private let late = Collected()
+
+    init() { clock = DeliveryClock(time) }
+
+    private func name(_ name: String) throws -> DeliveryClock.Name {
+        .caller(ObjectIdentifier(try #require(callers.first { $0.0 == name }).1))
+    }
+
+    private func set(_ name: String, to second: Int) throws {
+        clock.set(try self.name(name), at: time.second(second)) { [late] in late.add(name) }
+    }
+
+    private func expect(late names: [String] = [], alarms: [Int]) async throws {
+        try await eventually("\(names), \(alarms)") { late.all.sorted() == names && time.alarms == alarms }
+    }
+
+    @Test("The alarm is set for the first deadline, and moved only for an earlier one")
+    func alarm() async throws {
+        try set("a", to: 10)
+        try await expect(alarms: [10])
+        try set("b", to: 11)
+        try set("c", to: 10)
+        try set("d", to: 4)
+        try await expect(alarms: [10, 4])
+        time.pass(to: 4)
+        try await expect(late: ["d"], alarms: [10, 4, 10])
+        time.pass(to: 10)
+        try await expect(late: ["a", "c", "d"], alarms: [10, 4, 10, 11])
+        time.pass(to: 12)
+        try await expect(late: ["a", "b", "c", "d"], alarms: [10, 4, 10, 11])
+    }
+
+    @Test("An alarm stays set when the wait for it has ended, and serves whoever waits when it rings")
+    func kept() async throws {
+        try set("a", to: 10)
+        try await expect(alarms: [10])
+        clock.remove(try name("a"))
+        try set("b", to: 15)
+        time.pass(to: 10)
+        try await expect(alarms: [10, 15])
+        time.pass(to: 15)
+        try await expect(late: ["b"], alarms: [10, 15])
+    }
+
+    @Test("A deadline takes the place of an earlier one of the same name")
+    func replaced() async throws {
+        try set("a", to: 10)
+        try set("a", to: 12)
+        try await expect(alarms: [10])
+        time.pass(to: 10)
+        try await expect(alarms: [10, 12])
+        try set("a", to: 11)
+        try await expect(alarms: [10, 12, 11])
+        time.pass(to: 11)
+        try await expect(late: ["a"], alarms: [10, 12, 11])
+    }
+
+    @Test("An alarm that rings for nobody is not set again, and one that rings too early is")
+    func unneeded() async throws {
+        try set("a", to: 10)
+        try await expect(alarms: [10])
+        clock.remove(try name("a"))
+        time.pass(to: 10)
+        time.ringNext(early: 9)
+        try set("b", to: 20)
+        try await expect(alarms: [10, 20])
+        time.pass(to: 11)
+        try await expect(alarms: [10, 20, 20])
+        time.pass(to: 20)
+        try await expect(late: ["b"], alarms: [10, 20, 20])
+    }
+}
