@@ -29,7 +29,7 @@ final class Login {
     ///
     /// - Returns: whether they may be taken now.
     func use(_ credentials: RelayCredentials, for client: isolated RelayClient) -> Bool {
-        handle(.given(credentials, hasSession: client.connection.hasSession), for: client)
+        carryOut(signIn.given(credentials, hasSession: client.connection.hasSession), for: client)
     }
 
     /// A dial or a connection has failed.
@@ -110,11 +110,9 @@ final class Login {
 
     /// Asks the provider, unless it is being asked already; nil without a provider.
     private func askProvider(for client: isolated RelayClient) -> Task<Bool, Never>? {
-        switch signIn.ask() {
-        case .wait: break
-        case .none: return nil
-        case .ask(let provider, let epoch): request = Self.asking(provider, epoch, for: client)
-        }
+        if signIn.isAsking { return request }
+        guard let (provider, epoch) = signIn.ask() else { return nil }
+        request = Self.asking(provider, epoch, for: client)
         return request
     }
 
@@ -123,30 +121,27 @@ final class Login {
     ) -> Task<Bool, Never> {
         Task { [weak client] in
             let credentials = try? await provider()
-            return await client?.run { $0.login.handle(.answered(credentials, epoch: epoch), for: $0) } ?? false
+            return await client?.run {
+                $0.login.carryOut($0.login.signIn.answered(credentials, epoch: epoch), for: $0)
+            } ?? false
         }
     }
 
-    /// - Returns: whether anything was to be done.
-    @discardableResult
-    private func handle(_ event: SignIn.Event, for client: isolated RelayClient) -> Bool {
-        let actions = signIn.handle(event)
-        for action in actions {
-            switch action {
-            case .cancelRequest: request?.cancel()
-            case .forgetNames:
-                isPutOut = false
-                client.userChanged()
-            case .discardOutbox: client.publisher.discardAll()
-            case .adopt(let credentials, let user):
-                client.settings.withLockedValue { settings in
-                    settings.configuration.user = user
-                    settings.configuration.credentials = credentials
-                }
-            case .signLines(let user): client.signLines(as: user)
-            }
+    /// - Returns: whether there was a change.
+    private func carryOut(_ change: SignIn.Change?, for client: isolated RelayClient) -> Bool {
+        guard let change else { return false }
+        if change.cancelsRequest { request?.cancel() }
+        if change.isOtherUser {
+            isPutOut = false
+            client.userChanged()
         }
-        return !actions.isEmpty
+        if change.discardsOutbox { client.publisher.discardAll() }
+        client.settings.withLockedValue { settings in
+            settings.configuration.user = signIn.user
+            settings.configuration.credentials = signIn.credentials
+        }
+        if change.isOtherUser, let user = signIn.user { client.signLines(as: user) }
+        return true
     }
 
     // MARK: The exclusive session, and the administrator

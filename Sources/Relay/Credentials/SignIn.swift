@@ -16,39 +16,17 @@ public struct TokenRenewalPolicy: Hashable, Sendable {
     }
 }
 
-/// The user and credentials of the next dial, and the question to the token provider, as a pure value: events in,
-/// actions out.
+/// The user and credentials of the next dial, and the question to the token provider, as a pure value.
 struct SignIn: Sendable {
-    enum Event: Sendable {
-        /// The application gives other credentials. Another user's are taken only where no session runs.
-        case given(RelayCredentials, hasSession: Bool)
-        /// The provider has answered, perhaps too late for the dial that asked: the next dial uses its answer. Nil
-        /// where it gave none.
-        case answered(RelayCredentials?, epoch: UInt64)
-    }
-
-    /// What the driver does, in order.
-    enum Action: Sendable {
-        /// Cancel the call of the provider, which nobody waits for any more.
-        case cancelRequest
-        /// Forget the names of the network's topics, which were another user's.
-        case forgetNames
-        /// Discard what waits to be sent: what one user wrote is never sent as another.
-        case discardOutbox
-        /// Sign in with these from the next dial on.
-        case adopt(RelayCredentials, user: String?)
-        /// Put this name under the lines that wait for one.
-        case signLines(as: String)
-    }
-
-    /// How to come by other credentials.
-    enum Supply: Sendable {
-        /// Wait for the provider, which is being asked.
-        case wait
-        /// Ask the provider, and report ``Event/answered(_:epoch:)``.
-        case ask(RelayCredentials.Provider, epoch: UInt64)
-        /// There is no provider.
-        case none
+    /// What the driver does as other credentials are taken, which ``credentials`` and ``user`` are by then.
+    struct Change: Sendable {
+        /// Whether to cancel the call of the provider, which nobody waits for any more.
+        var cancelsRequest = false
+        /// Whether to forget the names of the network's topics, which were another user's, and to put the new name
+        /// under the lines that wait for one.
+        var isOtherUser = false
+        /// Whether to discard what waits to be sent: what one user wrote is never sent as another.
+        var discardsOutbox = false
     }
 
     /// When the provider is asked for another token.
@@ -75,22 +53,52 @@ struct SignIn: Sendable {
         user = configuration.user
     }
 
-    /// Other credentials are needed. The provider is never asked twice at the same time.
-    mutating func ask() -> Supply {
-        guard request == nil else { return .wait }
-        guard let provider = credentials.provider else { return .none }
+    /// Whether the provider is being asked. It is never asked twice at the same time.
+    var isAsking: Bool { request != nil }
+
+    /// Other credentials are needed.
+    ///
+    /// - Returns: the provider to ask, whose answer goes to ``answered(_:epoch:)``; nil without one.
+    mutating func ask() -> (provider: RelayCredentials.Provider, epoch: UInt64)? {
+        guard let provider = credentials.provider else { return nil }
         request = epoch
-        return .ask(provider, epoch: epoch)
+        return (provider, epoch)
     }
 
-    /// Takes in what happened and says what to do.
+    /// The application gives other credentials. Another user's are taken only where no session runs.
     ///
-    /// - Returns: nothing for credentials that may not be taken, nor for an answer without any.
-    mutating func handle(_ event: Event) -> [Action] {
-        switch event {
-        case .given(let credentials, let hasSession): return given(credentials, mayChangeUser: !hasSession)
-        case .answered(let credentials, let epoch): return answered(credentials, epoch: epoch)
-        }
+    /// - Returns: nil for those that may not be taken.
+    mutating func given(_ credentials: RelayCredentials, hasSession: Bool) -> Change? {
+        guard var change = replace(credentials, mayChangeUser: !hasSession) else { return nil }
+        change.cancelsRequest = isAsking
+        (epoch, request, trustsProvidedToken) = (epoch + 1, nil, false)
+        return change
+    }
+
+    /// The provider has answered, perhaps too late for the dial that asked: the next dial uses its answer.
+    ///
+    /// - Parameter credentials: nil where it gave none.
+    /// - Returns: nil where no credentials came of it.
+    mutating func answered(_ credentials: RelayCredentials?, epoch: UInt64) -> Change? {
+        if request == epoch { request = nil }
+        // What the application gave meanwhile is newer.
+        guard epoch == self.epoch else { return Change() }
+        guard let credentials else { return nil }
+        let isFirst = self.credentials.isMissing && user == nil
+        let provided = credentials.keepingProvider(self.credentials.provider)
+        guard let change = replace(provided, mayChangeUser: isFirst) else { return nil }
+        trustsProvidedToken = true
+        return change
+    }
+
+    /// Takes these credentials; nil, with nothing changed, where they belong to another user who may not sign in now.
+    private mutating func replace(_ credentials: RelayCredentials, mayChangeUser: Bool) -> Change? {
+        // A name that came from the old credentials goes with them.
+        let user = credentials.user ?? (self.user == self.credentials.user ? nil : self.user)
+        let earlier = self.user
+        guard mayChangeUser || user == earlier else { return nil }
+        (self.credentials, self.user) = (credentials, user)
+        return Change(isOtherUser: user != earlier, discardsOutbox: user != earlier && earlier != nil)
     }
 
     /// A dial has failed, or a connection ends.
@@ -117,39 +125,6 @@ struct SignIn: Sendable {
 
     /// The session has ended: the next one begins a new row.
     mutating func sessionEnded() { (renewals, connectedSince) = (0, nil) }
-
-    private mutating func given(_ credentials: RelayCredentials, mayChangeUser: Bool) -> [Action] {
-        guard let actions = replace(credentials, mayChangeUser: mayChangeUser) else { return [] }
-        defer { (epoch, request, trustsProvidedToken) = (epoch + 1, nil, false) }
-        return request == nil ? actions : [.cancelRequest] + actions
-    }
-
-    private mutating func answered(_ credentials: RelayCredentials?, epoch: UInt64) -> [Action] {
-        if request == epoch { request = nil }
-        // What the application gave meanwhile is newer.
-        guard epoch == self.epoch else { return [.adopt(self.credentials, user: user)] }
-        guard let credentials else { return [] }
-        let isFirst = self.credentials.isMissing && user == nil
-        let provided = credentials.keepingProvider(self.credentials.provider)
-        guard let actions = replace(provided, mayChangeUser: isFirst) else { return [] }
-        trustsProvidedToken = true
-        return actions
-    }
-
-    /// Takes these credentials; nil, with nothing changed, where they belong to another user who may not sign in now.
-    private mutating func replace(_ credentials: RelayCredentials, mayChangeUser: Bool) -> [Action]? {
-        // A name that came from the old credentials goes with them.
-        let user = credentials.user ?? (self.user == self.credentials.user ? nil : self.user)
-        guard mayChangeUser || user == self.user else { return nil }
-        let earlier = self.user
-        (self.credentials, self.user) = (credentials, user)
-        guard user != earlier else { return [.adopt(credentials, user: user)] }
-        var actions: [Action] = [.forgetNames]
-        if earlier != nil { actions.append(.discardOutbox) }
-        actions.append(.adopt(credentials, user: user))
-        if let user { actions.append(.signLines(as: user)) }
-        return actions
-    }
 
     /// Whether dialling is of no use, by the wall's clock.
     func isExpired(at now: Int64) -> Bool {

@@ -14,26 +14,30 @@ struct SignInTests {
         SignIn(RelayConfiguration(servers: .fixed([]), credentials: credentials))
     }
 
-    /// What is to be done about an event, as words.
-    private func handle(_ signIn: inout SignIn, _ event: SignIn.Event) -> [String] {
-        signIn.handle(event).map { action in
-            switch action {
-            case .cancelRequest: "cancel"
-            case .forgetNames: "forget the names"
-            case .discardOutbox: "discard"
-            case .adopt(_, let user): "adopt \(user ?? "nobody")"
-            case .signLines(let user): "sign as \(user)"
-            }
-        }
+    /// What is to be done as the application gives credentials, as words.
+    private func given(_ signIn: inout SignIn, _ credentials: RelayCredentials, hasSession: Bool) -> [String] {
+        words(signIn.given(credentials, hasSession: hasSession), signIn)
+    }
+
+    /// What is to be done as the provider answers, as words.
+    private func answered(_ signIn: inout SignIn, _ credentials: RelayCredentials?, epoch: UInt64) -> [String] {
+        words(signIn.answered(credentials, epoch: epoch), signIn)
+    }
+
+    private func words(_ change: SignIn.Change?, _ signIn: SignIn) -> [String] {
+        guard let change else { return [] }
+        let words = [
+            change.cancelsRequest ? "cancel" : nil, change.isOtherUser ? "forget the names" : nil,
+            change.discardsOutbox ? "discard" : nil, "adopt \(signIn.user ?? "nobody")",
+            change.isOtherUser ? signIn.user.map { "sign as \($0)" } : nil,
+        ]
+        return words.compactMap(\.self)
     }
 
     /// Where other credentials come from, as words.
     private func supply(_ signIn: inout SignIn) -> String {
-        switch signIn.ask() {
-        case .wait: "wait"
-        case .ask(_, let epoch): "ask \(epoch)"
-        case .none: "none"
-        }
+        if signIn.isAsking { return "wait" }
+        return signIn.ask().map { "ask \($0.epoch)" } ?? "none"
     }
 
     private func needsToken(
@@ -45,14 +49,14 @@ struct SignInTests {
     @Test("B7 another user's credentials are taken only where they may be, and nothing of the one before is sent")
     func otherUser() throws {
         var signIn = try signIn(UserToken.credentials())
-        #expect(try handle(&signIn, .given(UserToken.credentials(for: "bob"), hasSession: true)) == [])
+        #expect(try given(&signIn, UserToken.credentials(for: "bob"), hasSession: true) == [])
         #expect(signIn.user == "alice")
-        #expect(try handle(&signIn, .given(UserToken.credentials(), hasSession: true)) == ["adopt alice"])
+        #expect(try given(&signIn, UserToken.credentials(), hasSession: true) == ["adopt alice"])
         #expect(
-            try handle(&signIn, .given(UserToken.credentials(for: "bob"), hasSession: false))
+            try given(&signIn, UserToken.credentials(for: "bob"), hasSession: false)
                 == ["forget the names", "discard", "adopt bob", "sign as bob"])
         #expect(signIn.user == "bob")
-        #expect(handle(&signIn, .given(.none, hasSession: false)) == ["forget the names", "discard", "adopt nobody"])
+        #expect(given(&signIn, .none, hasSession: false) == ["forget the names", "discard", "adopt nobody"])
     }
 
     @Test("B5 the first token names the user, for whom the lines have waited that have no name yet")
@@ -61,7 +65,7 @@ struct SignInTests {
         #expect(signIn.credentials.isMissing && supply(&signIn) == "ask 0")
         #expect(supply(&signIn) == "wait")
         #expect(
-            try handle(&signIn, .answered(UserToken.credentials(), epoch: 0))
+            try answered(&signIn, UserToken.credentials(), epoch: 0)
                 == ["forget the names", "adopt alice", "sign as alice"])
         #expect(signIn.user == "alice" && !signIn.credentials.isMissing && supply(&signIn) == "ask 0")
     }
@@ -71,14 +75,14 @@ struct SignInTests {
         var signIn = try signIn(provided(startingWith: UserToken.credentials()))
         #expect(supply(&signIn) == "ask 0")
         // A renewal names no other user.
-        #expect(try handle(&signIn, .answered(UserToken.credentials(for: "bob"), epoch: 0)) == [])
+        #expect(try answered(&signIn, UserToken.credentials(for: "bob"), epoch: 0) == [])
         #expect(signIn.user == "alice" && supply(&signIn) == "ask 0")
-        #expect(handle(&signIn, .answered(nil, epoch: 0)) == [])
+        #expect(answered(&signIn, nil, epoch: 0) == [])
         #expect(supply(&signIn) == "ask 0")
-        #expect(try handle(&signIn, .given(UserToken.credentials(), hasSession: true)) == ["cancel", "adopt alice"])
+        #expect(try given(&signIn, UserToken.credentials(), hasSession: true) == ["cancel", "adopt alice"])
         #expect(supply(&signIn) == "none")
         // What comes late replaces nothing.
-        #expect(try handle(&signIn, .answered(UserToken.credentials(for: "mallory"), epoch: 0)) == ["adopt alice"])
+        #expect(try answered(&signIn, UserToken.credentials(for: "mallory"), epoch: 0) == ["adopt alice"])
         #expect(signIn.user == "alice")
     }
 
@@ -86,7 +90,7 @@ struct SignInTests {
     func expiry() throws {
         var signIn = try signIn(provided(startingWith: UserToken.credentials(expires: 100)))
         #expect(signIn.isExpired(at: 100) && !signIn.isExpired(at: 99))
-        #expect(try handle(&signIn, .answered(UserToken.credentials(expires: 100), epoch: 0)) == ["adopt alice"])
+        #expect(try answered(&signIn, UserToken.credentials(expires: 100), epoch: 0) == ["adopt alice"])
         #expect(!signIn.isExpired(at: 100))
         #expect(!needsToken(&signIn, after: .connectionLost("by chance")))
         #expect(!signIn.isExpired(at: 100))
