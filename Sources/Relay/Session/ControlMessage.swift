@@ -94,10 +94,11 @@ extension ControlMessage {
     public func encoded(
         for user: String, signedBy account: NKeyPair, at now: Int64, lifetime: Int64 = 120
     ) throws(RelayError) -> [UInt8] {
-        let proof = try proof(for: user, signedBy: account, at: now, lifetime: lifetime)
+        var facts = Facts(self)
+        facts.proof = try proof(for: user, signedBy: account, at: now, lifetime: lifetime)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        do { return Array(try encoder.encode(Wire(facts: Facts(self), proof: proof))) } catch {
+        do { return Array(try encoder.encode(facts)) } catch {
             throw .invalidArgument("The control message cannot be written as JSON")
         }
     }
@@ -128,10 +129,10 @@ extension ControlMessage {
     public static func verified(
         _ bytes: some Collection<UInt8>, for user: String, trusting issuers: [String], at now: Int64
     ) throws(RelayError) -> (message: ControlMessage, proof: String) {
-        guard bytes.count <= maximumLength, let wire = try? JSONDecoder().decode(Wire.self, from: Data(bytes)) else {
+        guard bytes.count <= maximumLength, let facts = try? JSONDecoder().decode(Facts.self, from: Data(bytes)) else {
             throw .invalidMessage("it is no control message")
         }
-        guard let proof = wire.proof else { throw .invalidMessage("the control message is not signed") }
+        guard let proof = facts.proof else { throw .invalidMessage("the control message is not signed") }
         return try verified(proof: proof, for: user, trusting: issuers, at: now)
     }
 
@@ -171,7 +172,7 @@ extension ControlMessage {
         return message
     }
 
-    /// The facts in their wire form.
+    /// The message in its wire form.
     struct Facts: Codable, Hashable, Sendable {
         var kind: String
         var reason: String?
@@ -179,67 +180,44 @@ extension ControlMessage {
         var by: String?
         var code: Int?
         var key: String?
+        /// Proves the rest of it; nil within the proof itself.
+        var proof: String?
 
         init(_ message: ControlMessage) {
-            kind =
-                switch message.kind {
-                case .kicked: "kicked"
-                case .banned: "banned"
-                case .deactivated: "deactivated"
-                case .revoked: "revoked"
-                case .accessExpired: "access_expired"
-                case .signedInElsewhere: "signed_in_elsewhere"
-                case .applicationBlocked: "application_blocked"
-                case .permissionsChanged: "permissions_changed"
-                case .code: "code"
-                }
+            kind = message.kind.name
             if case .code(let number) = message.kind { code = number }
-            reason = message.reason
-            device = message.device
-            by = message.administrator
-            key = message.key
+            (reason, device) = (message.reason, message.device)
+            (by, key) = (message.administrator, message.key)
         }
 
         var message: ControlMessage? {
-            let known: Kind? =
-                switch kind {
-                case "kicked": .kicked
-                case "banned": .banned
-                case "deactivated": .deactivated
-                case "revoked": .revoked
-                case "access_expired": .accessExpired
-                case "signed_in_elsewhere": .signedInElsewhere
-                case "application_blocked": .applicationBlocked
-                case "permissions_changed": .permissionsChanged
-                case "code": code.map(Kind.code)
-                default: nil
-                }
+            let known = kind == "code" ? code.map(Kind.code) : Kind.plain.first { $0.name == kind }
             return known.map {
                 ControlMessage(kind: $0, reason: reason, device: device, administrator: by, key: key)
             }
         }
     }
+}
 
-    private struct Wire: Codable {
-        var facts: Facts
-        var proof: String?
+extension ControlMessage.Kind {
+    /// All but ``code(_:)``.
+    fileprivate static let plain: [Self] = [
+        .kicked, .banned, .deactivated, .revoked, .accessExpired, .signedInElsewhere, .applicationBlocked,
+        .permissionsChanged,
+    ]
 
-        private enum CodingKeys: String, CodingKey { case proof }
-
-        init(facts: Facts, proof: String) {
-            self.facts = facts
-            self.proof = proof
-        }
-
-        init(from decoder: any Decoder) throws {
-            facts = try Facts(from: decoder)
-            proof = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(String.self, forKey: .proof)
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            try facts.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encodeIfPresent(proof, forKey: .proof)
+    /// The name on the wire.
+    fileprivate var name: String {
+        switch self {
+        case .kicked: "kicked"
+        case .banned: "banned"
+        case .deactivated: "deactivated"
+        case .revoked: "revoked"
+        case .accessExpired: "access_expired"
+        case .signedInElsewhere: "signed_in_elsewhere"
+        case .applicationBlocked: "application_blocked"
+        case .permissionsChanged: "permissions_changed"
+        case .code: "code"
         }
     }
 }

@@ -20,8 +20,8 @@ struct ControlMessageTests {
     @Test(
         "every kind survives the wire",
         arguments: [
-            ControlMessage.Kind.kicked, .banned, .deactivated, .revoked, .signedInElsewhere, .applicationBlocked,
-            .code(31_025),
+            ControlMessage.Kind.kicked, .banned, .deactivated, .revoked, .accessExpired, .signedInElsewhere,
+            .applicationBlocked, .permissionsChanged, .code(31_025),
         ])
     func roundTrip(kind: ControlMessage.Kind) throws {
         var message = message
