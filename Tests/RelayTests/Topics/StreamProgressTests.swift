@@ -18,6 +18,19 @@ struct StreamProgressTests {
         StreamProgress(after: place(sequence))
     }
 
+    private enum Verdict { case new, recovered, repeated }
+
+    private func judge(_ progress: inout StreamProgress, sequence: UInt64, repetition: Int? = nil) -> Verdict {
+        let wasLive = progress.isLive
+        return progress.receive(sequence: sequence, repetition: repetition) ? wasLive ? .new : .recovered : .repeated
+    }
+
+    /// Goes on in the stream: where, and how many messages are told as lost.
+    private func resume(_ progress: inout StreamProgress, first: UInt64, newest: UInt64) -> (StartPosition?, UInt64) {
+        let start = progress.resume(Self.extent(first, newest), in: "s")
+        return (start, progress.takeUntold().lost)
+    }
+
     @Test("B38 goes on behind what was received, and says nothing where nothing was lost")
     func goesOn() {
         var fresh = StreamProgress()
@@ -91,5 +104,132 @@ struct StreamProgressTests {
         #expect(choice == [.cursor("t", Self.place(9))])
         let whole = progress.takeChanges(of: "t", behind: 9, first: 12, through: Self.place(12))
         #expect(whole == [.received("t", Self.stream, 10...12), .cursor("t", Self.place(12))])
+    }
+
+    // MARK: Which messages are new
+
+    @Test("B38: messages are new once, by sequence and by identifier")
+    func duplicates() {
+        var progress = StreamProgress()
+        #expect(judge(&progress, sequence: 5, repetition: 1) == .new)
+        #expect(judge(&progress, sequence: 5, repetition: 1) == .repeated)
+        #expect(judge(&progress, sequence: 4, repetition: 3) == .repeated)
+        #expect(judge(&progress, sequence: 9, repetition: 1) == .repeated, "The same message stored twice")
+        #expect(judge(&progress, sequence: 9, repetition: 2) == .repeated, "Its sequence has been passed")
+        #expect(judge(&progress, sequence: 10) == .new)
+        #expect(progress.last == 10)
+    }
+
+    @Test("Only so many identifiers are remembered, the newest")
+    func bounded() {
+        var progress = StreamProgress()
+        for number in 1...2_500 as ClosedRange<UInt64> {
+            _ = progress.receive(sequence: number, repetition: Int(number))
+        }
+        for id in 1_477...2_500 {
+            #expect(judge(&progress, sequence: 2_500 + UInt64(id), repetition: id) == .repeated)
+        }
+        #expect(judge(&progress, sequence: 5_001, repetition: 1) == .new)
+    }
+
+    @Test("B38: after an outage everything missed is asked for, and marked as recovered until the present is reached")
+    func recovery() {
+        var progress = Self.progress(through: 10)
+        #expect(progress.isLive)
+        #expect(resume(&progress, first: 1, newest: 13) == (.sequence(11), 0))
+        #expect(!progress.isLive)
+        #expect(judge(&progress, sequence: 11) == .recovered)
+        #expect(judge(&progress, sequence: 13) == .recovered)
+        #expect(progress.isLive)
+        #expect(judge(&progress, sequence: 14) == .new)
+    }
+
+    @Test("B38: the rest may hold nothing for this subscription")
+    func nothingOfOurs() {
+        var progress = Self.progress(through: 10)
+        _ = resume(&progress, first: 1, newest: 13)
+        progress.reach(13)
+        #expect(progress.isLive && progress.last == 10)
+        #expect(resume(&progress, first: 1, newest: 13) == (.sequence(11), 0))
+        #expect(progress.isLive)
+    }
+
+    @Test(
+        "B38: what the stream no longer has is counted as lost",
+        arguments: [
+            (10, 11, 20, 11, 0), (10, 12, 20, 12, 1), (10, 16, 20, 16, 5), (10, 10, 20, 11, 0), (10, 21, 20, 21, 10),
+            (0, 1, 5, 1, 0), (0, 4, 5, 4, 3),
+        ] as [(UInt64, UInt64, UInt64, UInt64, UInt64)]
+    ) func gaps(_ last: UInt64, _ first: UInt64, _ newest: UInt64, _ start: UInt64, _ lost: UInt64) {
+        var progress = Self.progress(through: last)
+        #expect(resume(&progress, first: first, newest: newest) == (.sequence(start), lost))
+        #expect(progress.isLive == (newest < first))
+        #expect(judge(&progress, sequence: start) != .repeated)
+    }
+
+    @Test("A subscription that has seen nothing goes on with new messages")
+    func fresh() {
+        var progress = StreamProgress()
+        #expect(resume(&progress, first: 5, newest: 90) == (nil, 0))
+        #expect(progress.isLive && judge(&progress, sequence: 91) == .new)
+    }
+
+    @Test("The largest sequences do not overflow")
+    func extremes() {
+        var progress = Self.progress(through: .max)
+        #expect(resume(&progress, first: 1, newest: .max).0 == .sequence(.max))
+        #expect(judge(&progress, sequence: .max) == .repeated)
+        progress = Self.progress(through: 0)
+        #expect(resume(&progress, first: .max, newest: .max).1 == UInt64.max - 1)
+    }
+
+    @Test("B38: under random outages and repetitions each stored message is delivered once, in order, or counted lost")
+    func random() {
+        for seed in 0..<200 as Range<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            var progress = Self.progress(through: 0)
+            var first: UInt64 = 1
+            var newest: UInt64 = 0
+            var delivered: [UInt64] = []
+            var lost: UInt64 = 0
+            for _ in 0..<40 {
+                newest += .random(in: 0...10, using: &random)
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    first = min(first + .random(in: 0...15, using: &random), newest + 1)
+                }
+                let (start, gone) = resume(&progress, first: first, newest: newest)
+                lost += gone
+                guard case .sequence(var next) = start else { continue }
+                // The server repeats a few and may break off at any point.
+                next -= min(next - first, .random(in: 0...3, using: &random))
+                let end = Int.random(in: 0..<3, using: &random) == 0 ? (next + newest) / 2 : newest
+                while next <= end {
+                    let isRecovered = !progress.isLive
+                    if progress.receive(sequence: next, repetition: Int(next)) {
+                        delivered.append(next)
+                        #expect(isRecovered)
+                    }
+                    next += 1
+                }
+            }
+            #expect(delivered == delivered.sorted() && Set(delivered).count == delivered.count)
+            #expect(UInt64(delivered.count) + lost == progress.last)
+        }
+    }
+
+    @Test("B38: what a replica shows late is no repetition, though the server said that nothing more was there")
+    func laggingReplica() {
+        var progress = Self.progress(through: 98)
+        #expect(judge(&progress, sequence: 99) == .new)
+        progress.reach(100)
+        #expect(judge(&progress, sequence: 100) == .new)
+        progress.reach(200)
+        // None of the hundred that are gone was this subscription's.
+        #expect(resume(&progress, first: 201, newest: 210) == (.sequence(201), 0))
+        // The stream lost its newest messages: what comes has their sequences.
+        progress = Self.progress(through: 5)
+        progress.reach(100)
+        #expect(resume(&progress, first: 1, newest: 50) == (.sequence(6), 0))
+        #expect(judge(&progress, sequence: 51) == .new)
     }
 }

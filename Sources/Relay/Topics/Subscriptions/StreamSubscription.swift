@@ -254,7 +254,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         while await waitForRoom() {
             if !isLive, consumer.pending == 0 {
                 isLive = true
-                let reached = max(extent.last, progress.cursor.last ?? 0)
+                let reached = max(extent.last, progress.last ?? 0)
                 guard await becomeLive(through: reached, &progress) else { return nil }
             }
             limits.endsWhenCaughtUp = !isLive
@@ -262,7 +262,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             guard let last = arrived.last else {
                 switch consumer.ending {
                 case .cut:
-                    let next = (progress.cursor.last ?? 0) &+ 1
+                    let next = (progress.last ?? 0) &+ 1
                     consumer = try await LiveConsumer(
                         in: source.name, filter: source.filter, from: .sequence(next), caution: LiveConsumer.caution,
                         source.jetStream)
@@ -283,7 +283,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// Says that everything up to a sequence has been handed over. The stream's newest messages may be none of this
     /// subscription's.
     private func becomeLive(through sequence: UInt64, _ progress: inout StreamProgress) async -> Bool {
-        progress.cursor.reach(sequence)
+        progress.reach(sequence)
         let changes = state.withLockedValue(\.standing.changes)
         // Reading stops before the status tells of a lost connection: what is said from here on is taken back where
         // that comes meanwhile.
@@ -315,7 +315,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var next = 0
         while next < arrived.count {
             guard await waitForRoom() else { return false }
-            let passed = progress.cursor.last
+            let passed = progress.last
             var part = take(arrived, from: &next, of: stream, &progress)
             guard !part.events.isEmpty else { continue }
             if let keeping, let first = part.kept.first?.place.sequence, let last = part.kept.last?.place {
@@ -346,11 +346,11 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             next += 1
             // The payload's memory is shared by many messages: it is taken hold of once.
             let (event, repetition) = message.payload.withUnsafeReadableBytes {
-                words.message(message, $0, stream.incarnation, !progress.cursor.isLive)
+                words.message(message, $0, stream.incarnation, !progress.isLive)
             }
             let size = max(message.size, words.heldBytes?(event) ?? 0)
             read += size
-            guard progress.cursor.receive(sequence: message.sequence, repetition: repetition) else { continue }
+            guard progress.receive(sequence: message.sequence, repetition: repetition) else { continue }
             bytes += size
             if let message = keeping?.message(event, message, stream) { kept.append(message) }
             events.append(event)
