@@ -6,7 +6,7 @@ import Testing
 @testable import Relay
 
 /// A stream of letters that others change before each read.
-private final class ChangingStream: LetterSource {
+private final class ChangingStream: Sendable {
     struct State {
         var letters: [StoredMessage] = []
         var last: UInt64 = 0
@@ -59,27 +59,21 @@ private final class ChangingStream: LetterSource {
         }
     }
 
-    func letters(
-        from start: UInt64, limit: Int, bytes: Int
-    ) async throws(NATSError) -> (messages: [StoredMessage], next: UInt64?) {
-        state.withLockedValue { state in
-            state.reads += 1
-            state.change()
-            let matching = state.letters.filter { $0.sequence >= start }
-            let part = Self.part(matching, limit, bytes)
-            return (part, part.count < matching.count ? part.last.map { $0.sequence + 1 } : nil)
-        }
-    }
-
-    func letters(
-        through end: UInt64, limit: Int, bytes: Int, in extent: StreamExtent
-    ) async throws(NATSError) -> (messages: [StoredMessage], next: UInt64?) {
-        state.withLockedValue { state in
-            state.reads += 1
-            state.change()
-            let matching = Array(state.letters.filter { $0.sequence <= end }.reversed())
-            let part = Self.part(matching, limit, bytes)
-            return (part, part.count < matching.count ? part.last.map { $0.sequence - 1 } : nil)
+    /// Fills a page with the letters that are there at each read.
+    func fill(_ page: inout LetterPage, last: UInt64? = nil) async throws {
+        let isAscending = page.order == .oldestFirst
+        try await page.fill(last: last ?? extent.last) { place, limit, bytes throws(NATSError) in
+            state.withLockedValue { state in
+                state.reads += 1
+                state.change()
+                let matching =
+                    isAscending
+                    ? state.letters.filter { $0.sequence >= place }
+                    : state.letters.filter { $0.sequence <= place }.reversed()
+                let part = Self.part(matching, limit, bytes)
+                guard part.count < matching.count, let last = part.last?.sequence else { return (part, nil) }
+                return (part, isAscending ? last + 1 : last - 1)
+            }
         }
     }
 
@@ -121,7 +115,7 @@ struct LetterPagingTests {
                     limit: Int.random(in: 1...7, using: &random), nextToken: token, postbox: postbox, order: order,
                     bytes: 150)
                 let extent = stream.extent
-                try await page.fill(from: stream, in: extent)
+                try await stream.fill(&page, last: extent.last)
                 let output = page.output(incarnation: 7, owner: "alice")
                 let places = output.items.compactMap { PostboxMessageID($0.id)?.sequence }
                 #expect(places.allSatisfy(page.part(last: extent.last).contains) || order == .oldestFirst)
@@ -158,7 +152,7 @@ struct LetterPagingTests {
             stream.state.withLockedValue { $0.reads = 0 }
             var page = try LetterPage(limit: 3, nextToken: nil, postbox: nil, order: list.order)
             page.deleted = deleted(list.gone)
-            try await page.fill(from: stream, in: stream.extent)
+            try await stream.fill(&page)
             let output = page.output(incarnation: 7, owner: "alice")
             #expect(output.items.compactMap { PostboxMessageID($0.id)?.sequence } == list.places)
             #expect(output.nextToken == PageToken(incarnation: 7, sequence: list.next, order: list.order).text)
@@ -167,7 +161,7 @@ struct LetterPagingTests {
         // Where nothing else is left, that is the end.
         var empty = try LetterPage(limit: 1, nextToken: nil, postbox: nil)
         empty.deleted = deleted(1...2_000)
-        try await empty.fill(from: stream, in: stream.extent)
+        try await stream.fill(&empty)
         let output = empty.output(incarnation: 7, owner: "alice")
         #expect(output.items.isEmpty && output.nextToken == nil)
     }
@@ -195,12 +189,12 @@ struct LetterPagingTests {
             state.letters.removeAll { [2, 8].contains($0.sequence) }
         }
         var first = try LetterPage(limit: 3, nextToken: nil, postbox: nil, order: .newestFirst)
-        try await first.fill(from: stream, in: stream.extent)
+        try await stream.fill(&first)
         let output = first.output(incarnation: 7, owner: "alice")
         #expect(output.items.compactMap { PostboxMessageID($0.id)?.sequence } == [9, 7, 6])
         #expect(first.part(last: 9) == 6..<10)
         var second = try LetterPage(limit: 9, nextToken: output.nextToken, postbox: nil, order: .newestFirst)
-        try await second.fill(from: stream, in: stream.extent)
+        try await stream.fill(&second)
         #expect(second.output(incarnation: 7, owner: "alice").nextToken == nil)
         #expect(second.part(last: 9) == 1..<6)
     }

@@ -82,14 +82,41 @@ struct LetterPage: Sendable {
     }
 
     /// Reads messages, from where the page begins, until it is full or there are no more.
-    mutating func fill(from source: some LetterSource, in extent: StreamExtent) async throws(NATSError) {
-        let ascends = order == .oldestFirst
-        var place: UInt64? = ascends ? token?.sequence ?? 1 : min(token?.sequence ?? .max, extent.last)
+    ///
+    /// No server reads backwards: the place from which so many messages are left is found by counting, and they are
+    /// read from there. Letters that come or go meanwhile make the part a little longer or shorter, and nothing else.
+    mutating func fill(from source: StreamSource, in extent: StreamExtent) async throws(NATSError) {
+        try await fill(last: extent.last) { [order] place, limit, bytes throws(NATSError) in
+            switch order {
+            case .oldestFirst:
+                let part = try await source.page(from: place, limit: limit, bytes: bytes)
+                guard part.pending > 0, let last = part.messages.last else { return (part.messages, nil) }
+                return (part.messages, last.sequence + 1)
+            case .newestFirst:
+                let first = max(1, extent.first)
+                guard place >= first else { return ([], nil) }
+                let low = try await source.sequence(before: place + 1, newest: limit, in: extent)
+                let part = try await source.newest(limit, from: low, through: place, bytes: bytes)
+                return (part.messages.reversed(), part.reached > first ? part.reached - 1 : nil)
+            }
+        }
+    }
+
+    /// Takes messages, from where the page begins, until it is full or there are no more.
+    ///
+    /// - Parameters:
+    ///   - last: the stream's last sequence.
+    ///   - read: returns messages from a place on, in the list's order, within a limit and a number of bytes, though a
+    ///     single one may have more; and the place to go on, nil when there are no more.
+    mutating func fill(
+        last: UInt64,
+        _ read: (_ place: UInt64, _ limit: Int, _ bytes: Int) async throws(NATSError) -> (
+            messages: [StoredMessage], next: UInt64?
+        )
+    ) async throws(NATSError) {
+        var place: UInt64? = order == .oldestFirst ? token?.sequence ?? 1 : min(token?.sequence ?? .max, last)
         while let next = place {
-            let part =
-                ascends
-                ? try await source.letters(from: next, limit: missingMessages, bytes: missingBytes)
-                : try await source.letters(through: next, limit: missingMessages, bytes: missingBytes, in: extent)
+            let part = try await read(next, missingMessages, missingBytes)
             for message in part.messages {
                 guard take(message) else { return }
             }
