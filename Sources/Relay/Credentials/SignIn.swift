@@ -58,9 +58,10 @@ struct SignIn: Sendable {
 
     /// Other credentials are needed.
     ///
-    /// - Returns: the provider to ask, whose answer goes to ``answered(_:epoch:)``; nil without one.
+    /// - Returns: the provider to ask, whose answer goes to ``answered(_:epoch:)``; nil without one, and while it is
+    ///   being asked.
     mutating func ask() -> (provider: RelayCredentials.Provider, epoch: UInt64)? {
-        guard let provider = credentials.provider else { return nil }
+        guard !isAsking, let provider = credentials.provider else { return nil }
         request = epoch
         return (provider, epoch)
     }

@@ -41,7 +41,8 @@ public final class PendingPublish: Sendable {
         guard let waiter else { return outcome }
         let name = DeliveryClock.Name.caller(ObjectIdentifier(waiter))
         clock.set(name, at: clock.now + max(.zero, limit)) { waiter.fulfil(nil) }
-        defer { clock.remove(name) }
+        // Its name is its own as long as it is there.
+        defer { withExtendedLifetime(waiter) { clock.remove(name) } }
         return await waiter.value(onCancel: .failed(.cancelled))
     }
 

@@ -18,16 +18,21 @@ struct ControlMessageTests {
     }
 
     @Test(
-        "every kind survives the wire",
+        "every kind has its name on the wire, and survives it",
         arguments: [
-            ControlMessage.Kind.kicked, .banned, .deactivated, .revoked, .accessExpired, .signedInElsewhere,
-            .applicationBlocked, .permissionsChanged, .code(31_025),
+            (ControlMessage.Kind.kicked, "kicked"), (.banned, "banned"), (.deactivated, "deactivated"),
+            (.revoked, "revoked"), (.accessExpired, "access_expired"), (.signedInElsewhere, "signed_in_elsewhere"),
+            (.applicationBlocked, "application_blocked"), (.permissionsChanged, "permissions_changed"),
+            (.code(31_025), "code"),
         ])
-    func roundTrip(kind: ControlMessage.Kind) throws {
+    func roundTrip(kind: ControlMessage.Kind, name: String) throws {
         var message = message
         message.kind = kind
         let bytes = try message.encoded(for: "alice", signedBy: account, at: 1_000)
         #expect(try read(bytes) == message)
+        #expect(String(decoding: bytes, as: UTF8.self).contains(#""kind":"\#(name)""#))
+        let unproved = try ControlMessage.unproved(Array(#"{"kind":"\#(name)","code":31025}"#.utf8))
+        #expect(unproved.kind == kind)
     }
 
     @Test("what is not signed by the account, for this user and now, is not believed")
