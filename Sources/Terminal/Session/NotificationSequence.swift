@@ -66,8 +66,10 @@ enum NotificationSequence {
         return text.first?.isNumber == true ? "· \(text)" : text
     }
 
-    /// A text without what divides the parts of the sequence.
+    /// A text without what divides the parts of the sequence. The terminal looks at bytes: a mark behind a semicolon
+    /// makes it no other one.
     private static func undivided(_ text: String) -> String {
-        text.split(separator: ";", omittingEmptySubsequences: false).joined(separator: ",")
+        let comma = UInt8(ascii: ",")
+        return String(decoding: text.utf8.map { $0 == UInt8(ascii: ";") ? comma : $0 }, as: UTF8.self)
     }
 }
