@@ -22,13 +22,17 @@ extension Frame {
     }
 
     /// What is counted, on all networks of the window.
-    var counts: TitleLine.Counts {
+    var counts: [TitleCount: Int] {
         let others = model.window.others.map(\.chat)
-        return TitleLine.Counts(
-            queued: others.reduce(model.network.outbox.queuedCount) { $0 + $1.queued },
-            mentions: others.reduce(model.unseenMentions) { $0 + $1.mentions },
-            unread: others.reduce(model.unreadMessages) { $0 + $1.unread },
-            letters: others.reduce(model.unreadLetters) { $0 + $1.letters })
+        return TitleCount.allCases.reduce(into: [:]) { counts, count in
+            counts[count] =
+                switch count {
+                case .queued: others.reduce(model.network.outbox.queuedCount) { $0 + $1.queued }
+                case .mentions: others.reduce(model.unseenMentions) { $0 + $1.mentions }
+                case .unread: others.reduce(model.unreadMessages) { $0 + $1.unread }
+                case .letters: others.reduce(model.unreadLetters) { $0 + $1.letters }
+                }
+        }
     }
 
     func style(of kind: StatusText.Kind) -> Style {

@@ -1,6 +1,21 @@
 import Relay
 import Terminal
 
+/// What the title counts, the most important first.
+enum TitleCount: CaseIterable {
+    case queued, mentions, unread, letters
+
+    /// How the title shows it, and what the help says of that.
+    var sign: (symbol: String, words: String) {
+        switch self {
+        case .queued: ("⇅", "lines and letters that are not sent yet")
+        case .mentions: ("@", "messages that call you and that you have not seen")
+        case .unread: ("#", "unread messages in all topics")
+        case .letters: ("✉", "letters in your postboxes that you have not read")
+        }
+    }
+}
+
 /// The title line in words: who and where on its left, the live status and what is counted on its right.
 ///
 /// A pure function of its width. The state and the user are always there; all else comes by its importance, as far as
@@ -12,19 +27,11 @@ struct TitleLine: Hashable {
     let counts: SafeText
     let kind: StatusText.Kind
 
-    struct Counts: Hashable {
-        /// Lines and letters that are not sent yet.
-        var queued = 0
-        var mentions = 0
-        var unread = 0
-        var letters = 0
-    }
-
     struct Words: Hashable {
         let identity: Identity
         var isAway = false
         let status: StatusText
-        let counts: Counts
+        let counts: [TitleCount: Int]
     }
 
     /// - Parameter columns: the line's columns, at least those of ``ScreenLayout/minimum``.
@@ -33,11 +40,9 @@ struct TitleLine: Hashable {
         var parts = Parts(words)
         // What comes first is there in the least columns.
         for name in 3...8 { parts.take(in: columns) { $0.nameColumns = name } }
-        parts.take(in: columns) { $0.counted = .queued }
+        parts.take(in: columns) { $0.counted = 1 }
         if !status.figures.isEmpty { parts.take(in: columns) { $0.figures = status.figures.count - 1 } }
-        parts.take(in: columns) { $0.counted = .mentions }
-        parts.take(in: columns) { $0.counted = .unread }
-        parts.take(in: columns) { $0.counted = .all }
+        for counted in 2...TitleCount.allCases.count { parts.take(in: columns) { $0.counted = counted } }
         if status.figures.count > 1 { parts.take(in: columns) { $0.figures = 0 } }
         for form in status.outage.indices.reversed() { parts.take(in: columns) { $0.outage = form } }
         parts.giveReason(in: columns) { $0.brief(columns: $1) }
@@ -59,21 +64,14 @@ struct TitleLine: Hashable {
 
 /// What is chosen for the line so far. Each part is made into text once, so that a choice costs a few additions.
 private struct Parts {
-    /// What of the counts is shown: those of the first that are not zero, or all.
-    enum Counted: Int {
-        case none, queued, mentions, unread, all
-    }
-
     private let name: SafeText
     private let network: SafeText
     private let title: SafeText
     private let figureForms: [SafeText]
     private let outageForms: [SafeText]
     private let why: ReasonText?
-    private let queued: SafeText
-    private let isQueued: Bool
-    private let mentions, unread: SafeText?
-    private let letters: SafeText
+    /// What can be shown of the counts, and from how many of them on it is.
+    private let countForms: [(text: SafeText, from: Int)]
 
     var nameColumns = 2
     var showsNetwork = false
@@ -81,7 +79,8 @@ private struct Parts {
     var figures: Int?
     var outage: Int?
     private var reason = SafeText.empty
-    var counted = Counted.none
+    /// How many of the counts are shown, the first ones.
+    var counted = 0
     var gap = 1
 
     private static let program = SafeText("parley  ")
@@ -100,11 +99,13 @@ private struct Parts {
         figureForms = text.figures.map { SafeText($0) }
         outageForms = text.outage.map { SafeText($0) }
         why = text.reason
-        queued = SafeText("⇅ \(Wording.compact(counts.queued))")
-        isQueued = counts.queued > 0
-        mentions = counts.mentions > 0 ? SafeText("@ \(Wording.compact(counts.mentions))") : nil
-        unread = counts.unread > 0 ? SafeText("# \(Wording.compact(counts.unread))") : nil
-        letters = SafeText("✉ \(Wording.compact(counts.letters))")
+        countForms = TitleCount.allCases.enumerated().compactMap { place, count in
+            let value = counts[count, default: 0]
+            let from = value > 0 ? place + 1 : TitleCount.allCases.count
+            // Where there is room for all, that nothing waits and no letter is unread is said, too.
+            guard value > 0 || count == .queued || count == .letters else { return nil }
+            return (SafeText("\(count.sign.symbol) \(Wording.compact(value))"), from)
+        }
     }
 
     mutating func take(in columns: Int, _ choice: (inout Parts) -> Void) {
@@ -137,14 +138,7 @@ private struct Parts {
         shownCounts.reduce(.empty) { $0 + .spaces(gap) + $1 }
     }
 
-    private var shownCounts: [SafeText] {
-        var shown: [SafeText] = []
-        if counted == .all || counted != .none && isQueued { shown.append(queued) }
-        if counted.rawValue >= Counted.mentions.rawValue, let mentions { shown.append(mentions) }
-        if counted.rawValue >= Counted.unread.rawValue, let unread { shown.append(unread) }
-        if counted == .all { shown.append(letters) }
-        return shown
-    }
+    private var shownCounts: [SafeText] { countForms.filter { $0.from <= counted }.map(\.text) }
 
     private var width: Int {
         var width = 3 + min(nameColumns, name.width) + title.width + reason.width

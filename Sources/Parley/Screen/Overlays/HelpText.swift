@@ -28,11 +28,8 @@ enum HelpText {
             .entry("○ ◌ ●", "not connected, connecting, connected with the round trip"),
             .entry("↻", "reconnecting: the attempt, when it comes or how long it lasts, the reason"),
             .entry("║ ✕", "suspended while you are away; disconnected"),
-            .entry("⇅", "lines and letters that are not sent yet"),
-            .entry("@", "messages that call you and that you have not seen"),
-            .entry("#", "unread messages in all topics"),
-            .entry("✉", "letters in your postboxes that you have not read"),
         ]
+        lines += TitleCount.allCases.map { .entry($0.sign.symbol, $0.sign.words) }
         return lines
     }
 
