@@ -85,6 +85,16 @@ struct Inbox: Equatable, Sendable {
         case scroll(up: Int)
     }
 
+    /// When something waits for a page that is on its way.
+    enum PageWait: Hashable, Sendable {
+        /// It needs no page, or that one is being listed already.
+        case never
+        /// No two pages are fetched at once.
+        case forAnyPage
+        /// It is meant for what the page will show.
+        case forItsPage
+    }
+
     // MARK: The postboxes
 
     mutating func take(_ boxes: [Postbox], at moment: Timestamp) {
@@ -159,16 +169,11 @@ struct Inbox: Equatable, Sendable {
 
     /// Holds something until the page is here; false where there is no page to wait for.
     mutating func hold(_ next: Held) -> Bool {
-        switch next {
-        // These need no page, and that one is being listed already.
-        case .action(.write), .action(.refresh), .action(.filter), .action(.sortBy), .action(.undo),
-            .action(.unmarkAll), .action(.markMatching):
-            return false
-        // No two pages are fetched at once.
-        case .action(.nextPage), .action(.previousPage), .action(.firstPage), .action(.lastPage),
-            .action(.changeOrder):
-            guard fetch != nil else { return false }
-        case .action, .scroll: guard awaitsPage else { return false }
+        let wait = if case .action(let action) = next { action.wait } else { PageWait.forItsPage }
+        switch wait {
+        case .never: return false
+        case .forAnyPage: guard fetch != nil else { return false }
+        case .forItsPage: guard awaitsPage else { return false }
         }
         if held.count < Self.heldLimit { held.append(next) }
         return true

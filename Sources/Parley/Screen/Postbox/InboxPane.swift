@@ -43,6 +43,17 @@ struct InboxPane: Pane {
             case .toEnd: KeyBinding(.end, "last letter")
             }
         }
+
+        /// When it waits for a page that is on its way.
+        var wait: Inbox.PageWait {
+            switch self {
+            case .write, .refresh, .filter, .sortBy, .undo, .unmarkAll, .markMatching: .never
+            case .nextPage, .previousPage, .firstPage, .lastPage, .changeOrder: .forAnyPage
+            case .open, .mark, .delete, .reply, .markRange, .markAll, .quote, .forward, .save, .up, .down,
+                .toBeginning, .toEnd:
+                .forItsPage
+            }
+        }
     }
 
     func perform(_ action: Action, on model: ChatModel) -> ChatEffects {

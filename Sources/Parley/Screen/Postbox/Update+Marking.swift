@@ -1,7 +1,28 @@
 import Relay
 
-// Letters are marked on whichever page they are, while the person goes on with something else.
+// Letters are marked on the page, or on whichever page they are, while the person goes on with something else.
 extension ChatModel {
+    // MARK: On the page
+
+    func mark(_ letters: [PostboxMessage]) {
+        guard !network.inbox.mark(letters) else { return }
+        say("\(Wording.grouped(Inbox.markLimit)) letters can be marked, no more.", .failure)
+    }
+
+    func markRange() {
+        guard let letters = network.inbox.rangeFromLastMark else {
+            return say("No letter that is shown was marked before: mark the first one of the range.")
+        }
+        mark(letters)
+    }
+
+    func markAllShown() {
+        let all = network.inbox.letters.filter { !network.inbox.isBeingDeleted($0.id) }
+        if all.allSatisfy({ network.inbox.isMarked($0.id) }) { network.inbox.unmark(all.map(\.id)) } else { mark(all) }
+    }
+
+    // MARK: On whichever page
+
     func markMatching() -> ChatEffects {
         guard case .inbox(let box) = screen.view, !isStillMarking() else { return [] }
         guard network.inbox.filter?.isUnfinished != true else { return tell("The filter is not finished.", .failure) }

@@ -193,23 +193,4 @@ extension ChatModel {
     func sayPostboxFirst() {
         say("Open the postbox first" + (settings.keys.label(of: .openPostbox).map { ": \($0)" } ?? "."))
     }
-
-    // MARK: Marks
-
-    func mark(_ letters: [PostboxMessage]) {
-        guard !network.inbox.mark(letters) else { return }
-        say("\(Wording.grouped(Inbox.markLimit)) letters can be marked, no more.", .failure)
-    }
-
-    func markRange() {
-        guard let letters = network.inbox.rangeFromLastMark else {
-            return say("No letter that is shown was marked before: mark the first one of the range.")
-        }
-        mark(letters)
-    }
-
-    func markAllShown() {
-        let all = network.inbox.letters.filter { !network.inbox.isBeingDeleted($0.id) }
-        if all.allSatisfy({ network.inbox.isMarked($0.id) }) { network.inbox.unmark(all.map(\.id)) } else { mark(all) }
-    }
 }
