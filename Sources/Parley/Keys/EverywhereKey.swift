@@ -3,6 +3,7 @@ import Terminal
 /// What the keys do that work everywhere.
 enum EverywhereKey: String, KeyAction {
     static let title = "Everywhere"
+    static let tableName = "everywhere"
 
     case commands, help, quickSwitch, firstUnread, nextUnread, focusTopics, openPostbox, foldTopics, connectionLog,
         openLab, nextPane, previousPane, previousTopic, nextTopic, previousPlace, pageUp, pageDown, readWhole, redraw,

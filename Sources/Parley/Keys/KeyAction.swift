@@ -5,7 +5,7 @@ import Terminal
 protocol KeyAction: CaseIterable, Hashable, Sendable where AllCases == [Self] {
     /// What the help calls the table.
     static var title: String { get }
-    /// What the configuration calls it.
+    /// What the configuration calls it; no two tables have the same.
     static var tableName: String { get }
     /// What the configuration calls the action: `next-unread`.
     var name: String { get }
@@ -13,8 +13,6 @@ protocol KeyAction: CaseIterable, Hashable, Sendable where AllCases == [Self] {
 }
 
 extension KeyAction {
-    static var tableName: String { title.lowercased().replacing(" ", with: "-") }
-
     /// A case's name with dashes in the place of its capitals.
     static func name(ofCase text: String) -> String {
         text.reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) }

@@ -97,7 +97,7 @@ struct KeyMap: Hashable, Sendable {
     }
 
     subscript<Action: KeyAction>(_ actions: Action.Type) -> Table {
-        tables.first { $0.title == actions.title } ?? Table(actions)
+        tables.first { $0.name == actions.tableName } ?? Table(actions)
     }
 
     private func sequences<Action: KeyAction>(of action: Action) -> [KeySequence] {

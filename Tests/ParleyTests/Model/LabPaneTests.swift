@@ -219,7 +219,7 @@ struct LabPaneTests {
     func palette() {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
         func hasCut(_ desk: Desk) -> Bool {
-            desk.model.palette?.items.contains { $0.target == .own(pane: LabPane.title, 0) } == true
+            desk.model.palette?.items.contains { $0.target == .own(table: LabPane.Action.tableName, 0) } == true
         }
         desk.press(.control("k"))
         #expect(hasCut(desk))

@@ -3,6 +3,7 @@ import Terminal
 struct ComposePane: Pane {
     enum Action: String, KeyAction {
         static let title = "Compose"
+        static let tableName = "compose"
 
         case send, newLine, complete, completePrevious, edit, toEnd
 

@@ -6,6 +6,7 @@ struct ConversationPane: Pane {
 
     enum Action: String, KeyAction {
         static let title = "Conversation"
+        static let tableName = "conversation"
 
         case up, down, toBeginning, toEnd, copy, quote, details, findPrevious, findNext, sendAgain, dropLine, open,
             escape

@@ -9,6 +9,7 @@ struct LabPane: Pane {
         case end, longer, shorter, save, open, escape, up, down, toBeginning, toEnd
 
         static let title = "Lab"
+        static let tableName = "lab"
         static let allCases: [Action] =
             LabChoice.allCases.map { .choice($0) }
             + [.end, .longer, .shorter, .save, .open, .escape, .up, .down, .toBeginning, .toEnd]

@@ -7,6 +7,7 @@ struct LogPane: Pane {
 
     enum Action: String, KeyAction {
         static let title = "Connection log"
+        static let tableName = "connection-log"
 
         case escape, up, down, toBeginning, toEnd
 

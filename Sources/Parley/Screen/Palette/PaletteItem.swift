@@ -12,7 +12,8 @@ struct PaletteItem: Hashable, Sendable {
         case command(SlashCommand.Entry)
         case everywhere(EverywhereKey)
         case editing(EditingKey)
-        case own(pane: String, Int)
+        /// An action of a pane's table of keys, by the table's name and its place there.
+        case own(table: String, Int)
         case place(Place)
         /// Where somebody was last seen.
         case line(topic: String, RowPosition)
@@ -79,12 +80,12 @@ extension ChatModel {
         let actions = everywhere.filter { $0.0 != .commands && $0.0.command == nil }.compactMap(item)
         // Without the lab in view its keys do nothing, and there are many.
         let panes = Panes.all.filter { pane in
-            pane.title != PalettePane.title && (pane.title != LabPane.title || screen.view == .lab)
+            pane != PalettePane.self && (pane != LabPane.self || screen.view == .lab)
         }
-        let sorted = panes.filter { isShown($0.title) } + panes.filter { !isShown($0.title) }
+        let sorted = panes.filter { isShown($0) } + panes.filter { !isShown($0) }
         func items<P: Pane>(of pane: P.Type) -> [PaletteItem] {
             keys[P.Action.self].entries.enumerated().map { place, entry in
-                PaletteItem(.own(pane: pane.title, place), entry, detail: pane.title)
+                PaletteItem(.own(table: P.Action.tableName, place), entry, detail: pane.title)
             }
         }
         let editing = zip(EditingKey.allCases, keys[EditingKey.self].entries).map { action, entry in
@@ -104,8 +105,8 @@ extension ChatModel {
     }
 
     /// Whether a pane's keys can be reached while it is in front.
-    private func isShown(_ title: String) -> Bool {
-        [ComposePane.title, SidebarPane.title, type(of: screen.view.pane).title].contains(title)
+    private func isShown(_ pane: any Pane.Type) -> Bool {
+        pane == ComposePane.self || pane == SidebarPane.self || pane == type(of: screen.view.pane)
     }
 
     private static let choiceLimit = 5

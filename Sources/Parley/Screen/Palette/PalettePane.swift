@@ -84,6 +84,7 @@ struct PalettePane: Pane {
 
     enum Action: String, KeyAction {
         static let title = "Commands and places to go"
+        static let tableName = "commands-and-places-to-go"
 
         case open, escape, up, down, nextPane, previousPane, pageUp, pageDown
 
@@ -205,12 +206,12 @@ struct PalettePane: Pane {
             model.noteChoice(item.target)
             model.screen.focus = .compose
             return action.binding.keys.first.map { ComposePane().type($0, on: model) } ?? []
-        case .own(let title, let place):
+        case .own(let table, let place):
             model.noteChoice(item.target)
             let panes: [any Pane] = [ComposePane(), SidebarPane(), model.screen.view.pane]
-            guard let pane = panes.first(where: { Swift.type(of: $0).title == title }) else {
+            guard let pane = panes.first(where: { $0.tableName == table }) else {
                 let subject = item.note.isEmpty ? item.title : item.note
-                return model.tell("\(subject): that belongs to another part of the screen, \(title).")
+                return model.tell("\(subject): that belongs to another part of the screen, \(item.detail).")
             }
             return pane.choose(at: place, on: model)
         case .place(let place): return model.go(to: place)
@@ -236,6 +237,8 @@ struct PalettePane: Pane {
 }
 
 extension Pane {
+    fileprivate var tableName: String { Action.tableName }
+
     fileprivate func choose(at place: Int, on model: ChatModel) -> ChatEffects {
         let actions = Action.allCases
         return actions.indices.contains(place) ? choose(actions[place], on: model) : []

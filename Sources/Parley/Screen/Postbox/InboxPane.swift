@@ -8,6 +8,7 @@ struct InboxPane: Pane {
 
     enum Action: String, KeyAction {
         static let title = "Postbox"
+        static let tableName = "postbox"
 
         case open, undo, mark, delete, reply, nextPage, previousPage, firstPage, lastPage, filter, sortBy,
             changeOrder, refresh, markRange, markAll, markMatching, unmarkAll, write, quote, forward, save, up, down,

@@ -53,6 +53,7 @@ struct ExcerptPane: Pane {
 
     enum Action: String, KeyAction {
         static let title = "Around what was found"
+        static let tableName = "around-what-was-found"
 
         case escape, up, down, toBeginning, toEnd, copy, quote, findPrevious, findNext, open
 

@@ -70,6 +70,7 @@ struct ReaderPane: Pane {
 
     enum Action: String, KeyAction {
         static let title = "A message as a whole"
+        static let tableName = "a-message-as-a-whole"
 
         case escape, up, down, toBeginning, toEnd, findNext, findPrevious, copy, quote, open
 

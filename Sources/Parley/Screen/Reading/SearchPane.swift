@@ -172,6 +172,7 @@ struct SearchPane: Pane {
 
     enum Action: String, KeyAction {
         static let title = "Search"
+        static let tableName = "search"
 
         case open, escape, up, down, toBeginning, toEnd
 
