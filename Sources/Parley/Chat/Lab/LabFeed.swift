@@ -52,14 +52,14 @@ actor LabFeed {
             // The screen asks for news where it shows the lab.
             await core.send(.lab(.opened(lab.hindrances)))
         } catch {
-            await core.send(.lab(.failed("The lab cannot be opened. \(error)")))
+            await core.send(.lab(.failed(LabWords.cannotBeOpened(error))))
         }
     }
 
     private func perform(_ deeds: [LabDeed]) async {
         for deed in deeds {
             do { try await lab?.perform(deed) } catch {
-                return await core.send(.lab(.refused("“\(deed.act.name.rawValue)” could not be done: \(error)")))
+                return await core.send(.lab(.refused(LabWords.couldNotBeDone(deed.act.name, error))))
             }
         }
     }
@@ -84,7 +84,7 @@ actor LabFeed {
 
     private func save(_ path: String) async {
         guard let text = await (lab ?? ended)?.scenario() else {
-            return await core.send(.postbox(.saving(.failed("Nothing was done in the lab yet."))))
+            return await core.send(.postbox(.saving(.failed(LabWords.nothingDone))))
         }
         await core.send(.postbox(.saving(await blocking { LetterFile.save(text, to: path, overwrites: false) })))
     }

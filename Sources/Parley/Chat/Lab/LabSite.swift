@@ -18,17 +18,12 @@ enum LabSite: Sendable {
         var found: [LabAct.Name: String] = [:]
         for name in LabAct.Name.allCases {
             switch self {
-            case .elsewhere where name.needsNetwork:
-                found[name] = "Not here: Parley did not start this network; its administrator can do that."
-            case .network where name.needsCluster:
-                found[name] =
-                    "Not here: this network has one server. parley network cluster start runs three, for --profile cluster."
+            case .elsewhere where name.needsNetwork: found[name] = LabWords.needsAdministrator
+            case .network where name.needsCluster: found[name] = LabWords.needsCluster
             default: break
             }
         }
-        if isShared {
-            found[.login] = "Not here: session: 'take-over' in the profile makes another login displace this one."
-        }
+        if isShared { found[.login] = LabWords.sessionsAreShared }
         return found
     }
 

@@ -5,8 +5,10 @@ extension Frame {
     func drawLab(_ lab: LabDesk) {
         let parts = LabLayout(lab, area: layout.main)
         let below = lab.isOn ? LabChoice.allCases.count - lab.firstVisible - parts.table.rows : 0
-        let heading = labHeading(lab) + (below > 0 ? " ─ \(below) more below" : "")
-        drawSeparator(SafeText(heading), in: layout.heading, words: theme.title, rule: theme.heading)
+        let heading = LabWords.heading(
+            of: lab.phase, elapsed: Wording.elapsed(lab.glance?.now.duration ?? .zero), seed: lab.glance?.heading?.seed)
+        let words = below > 0 ? LabWords.moreBelow(heading, rows: below) : heading
+        drawSeparator(SafeText(words), in: layout.heading, words: theme.title, rule: theme.heading)
         if case .failed(let words) = lab.phase {
             let lines = SafeText("✗ \(words)").wrapped(columns: layout.main.columns - 2)
             return write(lines, in: layout.main, style: theme.failure)
@@ -14,17 +16,6 @@ extension Frame {
         if lab.isOn { drawChoices(lab, parts) } else { drawLedger(lab, parts) }
         drawStrips(lab, in: parts.strips)
         drawFigures(lab, in: parts.figures)
-    }
-
-    private func labHeading(_ lab: LabDesk) -> String {
-        let seed = lab.glance?.heading.map { " ─ seed \($0.seed)" } ?? ""
-        switch lab.phase {
-        case .opening: return "lab ─ going behind the proxy …"
-        case .running: return "lab ─ \(lab.glance.map { Wording.elapsed($0.now.duration) } ?? "0 s")\(seed)"
-        case .ending: return "lab ─ waiting for what is on its way …"
-        case .over: return "lab ─ the ledger\(seed)"
-        case .failed: return "lab"
-        }
     }
 
     private func drawChoices(_ lab: LabDesk, _ parts: LabLayout) {
@@ -67,10 +58,10 @@ extension Frame {
 
     /// What stands on the right of a row: how long it lasts, or how long it will; that it cannot be done.
     private func note(_ choice: LabChoice, of lab: LabDesk) -> (words: SafeText, style: Style) {
-        if lab.hindrance(of: choice) != nil { return (SafeText("not here"), theme.dimmed) }
+        if lab.hindrance(of: choice) != nil { return (SafeText(LabWords.notHere), theme.dimmed) }
         if let lasting = lab.lasting(of: choice), let glance = lab.glance {
-            let left = lasting.end.map { " \(Wording.wait(($0 - glance.now).duration)) more" } ?? " until restored"
-            return (SafeText("●" + left), theme.waiting)
+            let left = lasting.end.map { LabWords.lasts(Wording.wait(($0 - glance.now).duration)) }
+            return (SafeText(left ?? LabWords.lastsUntilRestored), theme.waiting)
         }
         guard choice.lasting != nil else { return (.empty, .plain) }
         let words = LabLengths.words(at: lab.length(of: choice))
@@ -118,12 +109,13 @@ extension Frame {
         guard !area.isEmpty, let glance = lab.glance else { return }
         let figures = glance.figures
         let waiting = figures.unsettled + figures.lost
-        let parts: [(words: String, value: Int, isBad: Bool)] = [
-            ("sent", figures.sent, false), ("stored", figures.acknowledged, false),
-            ("received", figures.received, false), ("recovered", figures.recovered, false),
-            ("under way", waiting, false), ("twice", figures.doubled, figures.doubled > 0),
-            ("out of order", figures.outOfOrder, figures.outOfOrder > 0),
-            ("not sent", figures.notSent, figures.notSent > 0),
+        let parts: [(words: String, value: Int, isBad: Bool, isAlways: Bool)] = [
+            (LabWords.sent, figures.sent, false, true), (LabWords.stored, figures.acknowledged, false, true),
+            (LabWords.received, figures.received, false, true), (LabWords.recovered, figures.recovered, false, false),
+            (LabWords.underWay, waiting, false, false),
+            (LabWords.twice, figures.doubled, figures.doubled > 0, false),
+            (LabWords.outOfOrder, figures.outOfOrder, figures.outOfOrder > 0, false),
+            (LabWords.notSent, figures.notSent, figures.notSent > 0, false),
         ]
         if area.rows > 1 {
             for (offset, part) in parts.prefix(area.rows).enumerated() {
@@ -132,7 +124,7 @@ extension Frame {
             return
         }
         var column = area.column + 1
-        for part in parts where part.value > 0 || ["sent", "stored", "received"].contains(part.words) {
+        for part in parts where part.value > 0 || part.isAlways {
             let words = SafeText("\(part.words) ")
             let value = SafeText("\(part.value)")
             guard column + words.width + value.width < area.endColumn else { break }

@@ -16,16 +16,11 @@ enum LabChoice: String, CaseIterable, Hashable, Sendable {
         /// The key in the tables. What only a network's administrator can do has a capital, so that nobody does it by a
         /// slip.
         let key: Key
-        let title: String
-        let words: String
         /// What is done, in its order. Of these, what can last lasts for the row's time.
         let acts: [LabAct]
 
-        init(
-            _ key: Character, _ title: String, _ words: String, _ acts: LabAct.Name...,
-            with change: (inout LabAct) -> Void = { _ in }
-        ) {
-            (self.key, self.title, self.words) = (.plain(key), title, words)
+        init(_ key: Character, _ acts: LabAct.Name..., with change: (inout LabAct) -> Void = { _ in }) {
+            self.key = .plain(key)
             self.acts = acts.map { name in
                 var act = LabAct(name)
                 change(&act)
@@ -40,8 +35,6 @@ enum LabChoice: String, CaseIterable, Hashable, Sendable {
 
     private var row: Row { Self.rows[place] }
     var key: Key { row.key }
-    var title: String { row.title }
-    var words: String { row.words }
     var acts: [LabAct] { row.acts }
 
     /// What of it lasts; nil where nothing does, or the row itself ends it.
@@ -54,63 +47,37 @@ enum LabChoice: String, CaseIterable, Hashable, Sendable {
 
     private var newRow: Row {
         switch self {
-        case .cut: Row("c", "cut the link", "The connection is reset, and none can be made.", .refuse, .cut)
-        case .restore: Row("r", "restore everything", "Every fault that lasts is over.", .restore)
-        case .once: Row("x", "break it once", "The connection is reset; the next one works.", .cut)
-        case .refuse:
-            Row("f", "refuse new connections", "New connections are refused; the present one stays.", .refuse)
-        case .silence: Row("n", "accept, say nothing", "Connections are taken, and nothing comes of them.", .silence)
-        case .loseSent:
-            Row("o", "lose what is sent", "Nothing that you send arrives, as behind a broken cable.", .blackhole) {
-                $0.direction = .fromClient
-            }
-        case .loseReceived:
-            Row("i", "lose what comes", "Nothing of the server arrives: a half-open connection.", .blackhole) {
-                $0.direction = .fromServer
-            }
-        case .loseBoth: Row("b", "lose both ways", "Nothing arrives on either side, and nobody says so.", .blackhole)
-        case .delay: Row("d", "delay by 300 ms", "All comes 300 ms late.", .delay) { $0.by = .milliseconds(300) }
-        case .jitter:
-            Row("j", "jitter up to 1 s", "All comes late, by up to a second as chance has it.", .delay) {
-                ($0.by, $0.jitter) = (.zero, .seconds(1))
-            }
-        case .throttle: Row("t", "1 KiB a second", "1,024 bytes a second come through.", .throttle)
-        case .split: Row("y", "byte by byte", "Each byte comes by itself.", .split)
-        case .halfClose:
-            Row("h", "half-close", "The server's side ends, yours stays open.", .halfClose) {
-                $0.direction = .fromServer
-            }
-        case .duplicate: Row("u", "double a message", "The next message of a topic comes twice.", .duplicate)
-        case .reorder:
-            Row("v", "swap two messages", "The next message of a topic comes behind the one after it.", .reorder)
-        case .drop: Row("z", "lose a message", "The next message of a topic does not come.", .drop)
-        case .killServer:
-            Row(
-                "S", "kill the server", "The network's server dies; its host starts it again.", .killServer,
-                .startServer)
-        case .stopLeader:
-            Row("L", "stop the leader", "The server of the cluster dies that leads the stream.", .stopLeader)
-        case .fillDisk: Row("U", "fill its disk", "The network finds its disk full, and stores nothing.", .fillDisk)
-        case .expire:
-            Row("T", "end your access", "Your access to the network ends now.", .expire, with: Self.giveReason)
-        case .revoke:
-            Row(
-                "R", "revoke the account", "Your account is deactivated, and activated again.", .revoke,
-                with: Self.giveReason)
-        case .kick: Row("K", "kick you", "An administrator ends your connection.", .kick, with: Self.giveReason)
-        case .login:
-            Row("D", "log in elsewhere", "You log in on another device, which displaces this one.", .login)
-        case .ban: Row("B", "ban you", "You are banned, and the ban is lifted.", .ban, with: Self.giveReason)
-        case .block:
-            Row("P", "block everybody", "All users are kept out, you among them.", .block, with: Self.giveReason)
-        case .background:
-            Row("g", "go to background", "The chat is told that you are away, and suspends.", .background)
-        case .connect:
-            Row("w", "connect again", "The connection is left for a new one; after a kick, made again.", .connect)
+        case .cut: Row("c", .refuse, .cut)
+        case .restore: Row("r", .restore)
+        case .once: Row("x", .cut)
+        case .refuse: Row("f", .refuse)
+        case .silence: Row("n", .silence)
+        case .loseSent: Row("o", .blackhole) { $0.direction = .fromClient }
+        case .loseReceived: Row("i", .blackhole) { $0.direction = .fromServer }
+        case .loseBoth: Row("b", .blackhole)
+        case .delay: Row("d", .delay) { $0.by = .milliseconds(300) }
+        case .jitter: Row("j", .delay) { ($0.by, $0.jitter) = (.zero, .seconds(1)) }
+        case .throttle: Row("t", .throttle)
+        case .split: Row("y", .split)
+        case .halfClose: Row("h", .halfClose) { $0.direction = .fromServer }
+        case .duplicate: Row("u", .duplicate)
+        case .reorder: Row("v", .reorder)
+        case .drop: Row("z", .drop)
+        case .killServer: Row("S", .killServer, .startServer)
+        case .stopLeader: Row("L", .stopLeader)
+        case .fillDisk: Row("U", .fillDisk)
+        case .expire: Row("T", .expire, with: Self.giveReason)
+        case .revoke: Row("R", .revoke, with: Self.giveReason)
+        case .kick: Row("K", .kick, with: Self.giveReason)
+        case .login: Row("D", .login)
+        case .ban: Row("B", .ban, with: Self.giveReason)
+        case .block: Row("P", .block, with: Self.giveReason)
+        case .background: Row("g", .background)
+        case .connect: Row("w", .connect)
         }
     }
 
-    private static func giveReason(to act: inout LabAct) { act.reason = "a rehearsal" }
+    private static func giveReason(to act: inout LabAct) { act.reason = LabWords.reason }
 }
 
 extension LabAct.Name {
@@ -139,5 +106,7 @@ enum LabLengths {
         seconds.indices.contains(place) ? .seconds(seconds[place]) : nil
     }
 
-    static func words(at place: Int) -> String { duration(at: place).map { Wording.length($0) } ?? "until restored" }
+    static func words(at place: Int) -> String {
+        duration(at: place).map { Wording.length($0) } ?? LabWords.untilRestored
+    }
 }

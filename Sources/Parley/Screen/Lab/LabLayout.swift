@@ -63,9 +63,9 @@ struct LabLayout {
         let isGood = glance.findings.isEmpty
         let verdict =
             !isGood
-            ? "✗ Not everything is accounted for."
+            ? LabWords.notAccountedFor
             : glance.figures.sent == 0 && glance.figures.received == 0
-                ? "✓ Nothing was sent." : "✓ Every message is accounted for."
+                ? LabWords.nothingWasSent : LabWords.accountedFor
         var lines: [LedgerLine] = SafeText(verdict).wrapped(columns: columns).map { .words($0, isGood: isGood) }
         for (name, words, value) in glance.figures.rows where !optional.contains(name) || value != "0" {
             lines.append(.figure(SafeText(words), SafeText(value), isBad: bad.contains(name) && value != "0"))

@@ -8,7 +8,7 @@ struct LabPane: Pane {
         case choice(LabChoice)
         case end, longer, shorter, save, open, escape, up, down, toBeginning, toEnd
 
-        static let title = "Lab"
+        static let title = LabWords.pane
         static let tableName = "lab"
         static let allCases: [Action] =
             LabChoice.allCases.map { .choice($0) }
@@ -22,29 +22,27 @@ struct LabPane: Pane {
             }
         }
 
-        var binding: KeyBinding {
+        var binding: KeyBinding { KeyBinding(keys, words, hint: hint) }
+
+        private var keys: [Key] {
             switch self {
-            case .choice(.cut): KeyBinding([LabChoice.cut.key], LabChoice.cut.title, hint: "cut")
-            case .choice(.restore): KeyBinding([LabChoice.restore.key], LabChoice.restore.title, hint: "restore")
-            case .choice(let choice): KeyBinding([choice.key], choice.title)
-            case .end: KeyBinding([.plain("e")], "end it: everything restored, and the ledger", hint: "end, ledger")
-            case .longer:
-                KeyBinding(
-                    [.plain("+"), .plain("="), Key(.right)], "let the selected fault last longer", hint: "longer")
-            case .shorter: KeyBinding([.plain("-"), Key(.left)], "let it last less long")
-            case .save: KeyBinding([.alt("s")], "keep what was done as a scenario's file", hint: "save")
-            case .open: KeyBinding(.enter, "do what is selected; after the end, begin again")
-            case .escape: KeyBinding(.escape, "go back; the lab stays on until it is ended", hint: "back")
-            case .up: KeyBinding(.up, "up")
-            case .down: KeyBinding(.down, "down")
-            case .toBeginning: KeyBinding(.home, "the first")
-            case .toEnd: KeyBinding(.end, "the last")
+            case .choice(let choice): [choice.key]
+            case .end: [.plain("e")]
+            case .longer: [.plain("+"), .plain("="), Key(.right)]
+            case .shorter: [.plain("-"), Key(.left)]
+            case .save: [.alt("s")]
+            case .open: [Key(.enter)]
+            case .escape: [Key(.escape)]
+            case .up: [Key(.up)]
+            case .down: [Key(.down)]
+            case .toBeginning: [Key(.home)]
+            case .toEnd: [Key(.end)]
             }
         }
     }
 
     func perform(_ action: Action, on model: ChatModel) -> ChatEffects {
-        guard let lab = model.lab else { return model.tell("The lab is not open.") }
+        guard let lab = model.lab else { return model.tell(LabWords.isNotOpen) }
         switch action {
         case .choice(let choice):
             model.lab?.selected = choice.place
@@ -84,8 +82,7 @@ struct LabPane: Pane {
     /// A letter that is none of its keys is no text either: the next one might be a fault's.
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         guard key.modifiers.isEmpty, case .character = key.code else { return [] }
-        let write = model.settings.keys.label(of: .nextPane).map { "; \($0) goes to the text" } ?? ""
-        return model.tell("\(key.label) is no key of the lab\(write).")
+        return model.tell(LabWords.isNoKey(key.label, leaves: model.settings.keys.label(of: .nextPane)))
     }
 
     func isUseful(_ action: Action, in model: ChatModel) -> Bool {
@@ -126,7 +123,7 @@ struct LabPane: Pane {
 
     func addressee(in model: ChatModel) -> Addressee {
         guard let topic = model.lab?.topic, model.network.conversations.index(of: topic) != nil else {
-            return .nobody("Open a topic before the lab to write there.")
+            return .nobody(LabWords.needsTopic)
         }
         return ConversationPane(name: topic).addressee(in: model)
     }
@@ -142,7 +139,7 @@ struct LabPane: Pane {
         if lab.isOn { return "\(lab.selected + 1)/\(LabChoice.allCases.count)" }
         let parts = LabLayout(lab, area: frame.layout.main)
         let below = parts.ledger.count - parts.table.rows - lab.firstVisible
-        return below > 0 ? "↓ \(below) below" : ""
+        return below > 0 ? LabWords.below(below) : ""
     }
 
     /// That of what Escape leads back to.

@@ -17,7 +17,7 @@ extension ChatModel {
 
     private func openLab() {
         guard hasScreen else {
-            return say("The lab needs a screen. In a shell, parley lab run rehearses on a network of its own.")
+            return say(LabWords.needsScreen)
         }
         if lab != nil, screen.view != .lab { showLab() }
         // What the last one came to is in view; another one can begin.
@@ -26,9 +26,9 @@ extension ChatModel {
 
     func askForLab() {
         guard network.status.state != .initialized, network.opening == nil else {
-            return say("The lab needs a connection that was begun. One moment.", .failure)
+            return say(LabWords.needsConnection, .failure)
         }
-        ask(.openLab, "Put this chat's connection behind the lab?")
+        ask(.openLab, LabWords.question)
     }
 
     private func showLab() {
@@ -57,12 +57,12 @@ extension ChatModel {
     func doInLab(_ choice: LabChoice) -> ChatEffects {
         switch lab?.phase {
         case .running: break
-        case .opening: return tell("One moment: the connection is being put behind the lab.")
+        case .opening: return tell(LabWords.isOpening)
         case .ending, .over, .failed, nil: return []
         }
         if let reason = lab?.hindrance(of: choice) { return tell(reason) }
         if choice == .restore, wasPutOut, let key = settings.keys.label(of: .choice(.connect), in: LabPane.self) {
-            say("The connection was ended, which is no fault that lasts: \(key) connects again.")
+            say(LabWords.restoresNoEnd(connects: key))
         }
         return [.lab(.perform(lab?.deeds(for: choice) ?? []))]
     }
@@ -81,20 +81,20 @@ extension ChatModel {
         switch request {
         case .open: toggleLab()
         case .save(let file):
-            guard lab?.glance != nil else { return tell("There is nothing to save: the lab was not open.", .failure) }
+            guard lab?.glance != nil else { return tell(LabWords.neverOpen, .failure) }
             return awaited([.lab(.save(path: file))])
         }
         return []
     }
 
     func proposeScenario() {
-        guard lab?.glance != nil else { return say("There is nothing to save yet.") }
-        guard !compose.hasContent else { return say("The text is not empty: send or clear it, then save.", .failure) }
+        guard lab?.glance != nil else { return say(LabWords.nothingToSave) }
+        guard !compose.hasContent else { return say(LabWords.textIsInTheWay, .failure) }
         let stamp = now.wall.iso8601.prefix(16).filter { $0.isASCII && ($0.isNumber || $0 == "T") }
         compose.editor.text = "/lab save rehearsal-\(stamp)Z.json5"
         compose.editor.moveCursor(to: compose.editor.count)
         screen.focus = .compose
-        say("Enter saves it there; another name or folder can stand here.")
+        say(LabWords.savesThere)
     }
 
     func handleLabNews(_ news: ChatEvent.LabNews) -> ChatEffects {
@@ -108,10 +108,7 @@ extension ChatModel {
             lab?.glance = glance
             lab?.phase = .over
             lab?.firstVisible = 0
-            if screen.view != .lab {
-                let key = settings.keys.label(of: .openLab).map { "; \($0) shows the ledger" } ?? ""
-                say("The lab is over\(key).")
-            }
+            if screen.view != .lab { say(LabWords.isOver(shows: settings.keys.label(of: .openLab))) }
         case .failed(let words):
             lab?.phase = .failed(words)
             say(words, .failure)
