@@ -28,6 +28,16 @@ extension SlashCommand {
             case words([String])
         }
 
+        /// What may still be on its way where a command is read without a screen: the line waits for that.
+        enum Need: Hashable, Sendable {
+            /// The letters or messages that were asked for.
+            case list
+            /// The end of the first attempt to connect: before that it would list what is kept here, or nothing.
+            case connection
+            /// The answers to earlier commands: it is for what one of them has made or listed.
+            case answers
+        }
+
         let name: String
         /// What other clients call it.
         let aliases: [String]
@@ -35,6 +45,7 @@ extension SlashCommand {
         let unlikeWords: [String]
         let argument: Argument
         let completion: Completion
+        let needs: Set<Need>
         /// What it does, as help says it.
         let words: String
         /// Nil where it cannot be meant as it is written.
@@ -42,11 +53,12 @@ extension SlashCommand {
 
         init(
             _ name: String, aka aliases: [String] = [], unlikeWords: [String] = [], takes argument: Argument = .none,
-            completing completion: Completion = .nothing, _ words: String,
+            completing completion: Completion = .nothing, needing needs: Set<Need> = [], _ words: String,
             read: @escaping @Sendable (CommandText) throws(Failure) -> SlashCommand?
         ) {
             (self.name, self.aliases, self.unlikeWords) = (name, aliases + unlikeWords, unlikeWords)
-            (self.argument, self.completion, self.words, self.read) = (argument, completion, words, read)
+            (self.argument, self.completion, self.needs) = (argument, completion, needs)
+            (self.words, self.read) = (words, read)
         }
 
         /// As help shows it.
@@ -81,13 +93,15 @@ extension SlashCommand {
             .discard($0.number)
         },
         Entry("unsent", "list this topic's unsent lines, with their numbers") { _ in .unsent },
-        Entry("history", aka: ["scrollback"], "load older messages") { _ in .history },
-        Entry("more", "go on with what is listed: letters, or what was found") { _ in .more },
+        Entry("history", aka: ["scrollback"], needing: [.list], "load older messages") { _ in .history },
+        Entry("more", needing: [.list], "go on with what is listed: letters, or what was found") { _ in .more },
         Entry("edit", "write a text in your editor") { _ in .edit },
         Entry(
             "search", aka: ["lastlog", "grep"], takes: .text("WORDS"), completing: .filters,
             "look through what is kept here: words, \"a phrase\", from: in: after: before:", read: search),
-        Entry("open", takes: .number("NUMBER"), "go to that one of what was found") { $0.number.map { .open($0) } },
+        Entry("open", takes: .number("NUMBER"), needing: [.list], "go to that one of what was found") {
+            $0.number.map { .open($0) }
+        },
         Entry(
             "find", takes: .text("[LETTERS]"),
             "go to what has them here, in what is read whole and the open letter too; alone, or by n and N, it goes on"
@@ -98,18 +112,18 @@ extension SlashCommand {
         ) { .topics($0.word) },
         Entry("next", "go to what calls you, or to the next topic with something unread") { _ in .next },
         Entry(
-            "read", takes: .number("[NUMBER]"),
+            "read", takes: .number("[NUMBER]"), needing: [.list],
             "read a message whole that is cut short, or the letter; in a list of letters, that one; in a topic, that "
                 + "message, counted from the newest"
         ) { .read($0.number) },
         Entry(
-            "quote", aka: ["reply", "answer"], takes: .text("[NUMBER] [TEXT]"),
+            "quote", aka: ["reply", "answer"], takes: .text("[NUMBER] [TEXT]"), needing: [.list],
             "quote the newest message, or that one, counted from the newest, to answer it; TEXT stands below it"
         ) { text in
             let (first, rest) = text.parts
             return if let number = Int(first), number > 0 { .quote(number, rest) } else { .quote(nil, text.text) }
         },
-        Entry("details", takes: .number("[NUMBER]"), "what is known of it: id, sequence, times") {
+        Entry("details", takes: .number("[NUMBER]"), needing: [.list], "what is known of it: id, sequence, times") {
             .details($0.number)
         },
         Entry("links", "list the links in view, newest first, or of what is read") { _ in .links },
@@ -139,20 +153,24 @@ extension SlashCommand {
         ) { SuspensionChange($0.word).map { .suspendAfter($0) } },
         Entry("away", takes: .text("[TEXT]"), "tell others that you are away, and why") { .away($0.word) },
         Entry("back", "tell others that you are here again") { _ in .back },
-        Entry("inbox", "open the postbox") { _ in .inbox },
+        Entry("inbox", needing: [.connection], "open the postbox") { _ in .inbox },
         Entry(
             "postbox", takes: .text("[create|rename|enable|disable|delete NAME]"), completing: .postboxes,
+            needing: [.connection, .answers],
             "list your postboxes; make one: create NAME, or create NAME for PERSONA; give it a title: rename NAME "
                 + "TITLE; let it take letters or not; delete it with its letters"
         ) { text throws(Failure) in .postbox(try PostboxAct(text.text)) },
         Entry(
-            "sent", takes: .number("[NUMBER]"), "list the letters you sent from here, or read that one"
+            "sent", takes: .number("[NUMBER]"), needing: [.answers],
+            "list the letters you sent from here, or read that one"
         ) { .sent($0.number) },
         Entry(
-            "delete", takes: .number("[NUMBER]"),
+            "delete", takes: .number("[NUMBER]"), needing: [.list],
             "delete the marked letters, or the selected one; or that one of the list"
         ) { .delete($0.number) },
-        Entry("save", takes: .file("[FILE]"), "write the letter into a file that only you can read") { .save($0.word) },
+        Entry("save", takes: .file("[FILE]"), needing: [.list], "write the letter into a file that only you can read") {
+            .save($0.word)
+        },
         Entry(
             "kv", takes: .text("[get|put|delete|keys|watch …]"),
             "the keys and values that all users of the network share; alone: the latest answers"

@@ -169,10 +169,13 @@ enum SlashCommand: Hashable, Sendable {
     }
 
     /// Whether a text begins as a command does: with a slash and the name of one, also behind blanks.
-    static func isCommand(_ text: some StringProtocol) -> Bool {
+    static func isCommand(_ text: some StringProtocol) -> Bool { entry(of: text) != nil }
+
+    /// The command with which a text begins.
+    static func entry(of text: some StringProtocol) -> Entry? {
         let begun = text.drop { $0.isWhitespace }
-        guard begun.first == "/" else { return false }
-        return entry(named: begun.dropFirst().prefix { !$0.isWhitespace }) != nil
+        guard begun.first == "/" else { return nil }
+        return entry(named: begun.dropFirst().prefix { !$0.isWhitespace })
     }
 
     /// The message in a text that is not a command: a doubled slash means one, below a quotation too.

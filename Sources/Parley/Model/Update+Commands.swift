@@ -56,7 +56,11 @@ extension ChatModel {
             guard isForPerson(written), fits(subject: subject), fits(text) else { return false }
             return !isLong(text, for: "\(user)/\(postbox)", .run(command))
         case .postbox(let act): return mayDo(act)
-        default: return true
+        case .join, .leave, .resend, .discard, .unsent, .history, .more, .edit, .search, .find, .open, .read, .details,
+            .links, .link, .who, .ignore, .unignore, .mute, .unmute, .notify, .suspendAfter, .away, .back, .inbox,
+            .sent, .delete, .save, .topics, .next, .keyValue, .keyResults, .close, .disconnect, .reconnect, .openChat,
+            .log, .lab, .errors, .help, .quit:
+            return true
         }
     }
 

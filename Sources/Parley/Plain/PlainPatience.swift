@@ -6,20 +6,16 @@ extension ChatModel {
     func holds(_ line: String) -> Bool {
         // It may answer the question that a command ends in.
         if network.outbox.awaitedAnswers > 0, screen.overlay == nil, Self.isAnswer(line) { return true }
-        guard let command = try? SlashCommand.parse(line) else { return false }
-        return switch command {
-        case .read, .delete, .save, .open, .more, .history, .quote, .details: awaitsList
-        // Asked for at once, it would be the list of what is kept here, or none.
-        case .inbox: isConnectingFirst
-        // One is for what the one before has made or listed.
-        case .postbox: isConnectingFirst || network.outbox.awaitedAnswers > 0
-        case .sent: network.outbox.awaitedAnswers > 0
-        default: false
+        // What cannot be meant is said at once.
+        guard let entry = SlashCommand.entry(of: line), (try? SlashCommand.parse(line)) != nil else { return false }
+        return entry.needs.contains { need in
+            switch need {
+            case .list: awaitsList
+            case .connection: isOffline && !isCutOff
+            case .answers: network.outbox.awaitedAnswers > 0
+            }
         }
     }
-
-    /// Whether the attempt to connect that the program begins with is under way.
-    private var isConnectingFirst: Bool { isOffline && !isCutOff }
 
     /// Whether a line is what a question is answered with.
     private static func isAnswer(_ line: String) -> Bool {

@@ -48,7 +48,11 @@ extension SlashCommand {
         switch self {
         case .say, .post: true
         case .keyValue(let request): request.change != nil
-        default: false
+        case .join, .leave, .write, .resend, .discard, .unsent, .history, .more, .edit, .search, .find, .open, .read,
+            .quote, .details, .links, .link, .who, .ignore, .unignore, .mute, .unmute, .notify, .suspendAfter, .away,
+            .back, .inbox, .postbox, .sent, .delete, .save, .topics, .next, .keyResults, .close, .disconnect,
+            .reconnect, .openChat, .log, .lab, .errors, .help, .quit:
+            false
         }
     }
 }
