@@ -28,6 +28,9 @@ struct Screen: Equatable, Sendable {
     /// Whether more comes than the screen can take.
     var isBehind = false
 
+    /// What is shown; while something is read whole, what that lies over.
+    var viewBelowReader: MainView { view.reader == nil ? view : trail.last { $0.reader == nil } ?? view }
+
     struct Marks: Equatable, Sendable {
         var selection: ChatModel.Selection?
         /// The one that was selected when the text was begun, for a command that is meant for it.

@@ -237,7 +237,7 @@ extension ChatModel {
     }
 
     private func shows(_ found: FoundMark) -> Bool {
-        let shown = screen.view.reader == nil ? screen.view : screen.trail.last ?? screen.view
+        let shown = screen.viewBelowReader
         return shown.excerpt != nil || shown.topic == found.conversation
     }
 

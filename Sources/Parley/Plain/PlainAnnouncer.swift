@@ -57,7 +57,7 @@ struct PlainAnnouncer {
         case .past(let name, .history(let messages, gaps: _, before: _, isComplete: _)):
             lines += older(of: name, model)
             // What the network has behind what was said of a topic without a connection.
-            if Self.place(in: model) == .conversation(name) {
+            if model.screen.viewBelowReader == .conversation(name) {
                 let shown = messages.filter { model.network.conversations.home(of: $0.topic) ?? name == name }
                 lines += self.messages(shown, in: name, model)
             }
@@ -123,7 +123,7 @@ struct PlainAnnouncer {
                 case .message(let line) = row, line.id == message.id, !conversation.isHidden(row),
                 own[message.id] == nil
             else { continue }
-            if Self.place(in: model) == .conversation(home) {
+            if model.screen.viewBelowReader == .conversation(home) {
                 guard said[home].map({ message.sequence > $0 }) ?? false else { continue }
                 said[home] = message.sequence
                 lines.append(words(line, model, in: home))
@@ -180,16 +180,11 @@ struct PlainAnnouncer {
         return isAsked || shown != reader ? [shown.heading] + shown.parts.map(String.init) : []
     }
 
-    /// What is in view below what is read whole: that was written below it, and covers nothing.
-    private static func place(in model: ChatModel) -> MainView {
-        if case .reader = model.screen.view, let below = model.screen.trail.last { return below }
-        return model.screen.view
-    }
-
     /// What is in view, where that has changed or has just been read.
     private mutating func view(_ model: ChatModel) -> [String] {
         var lines: [String] = []
-        let place = Self.place(in: model)
+        // What is read whole was written below it, and covers nothing.
+        let place = model.screen.viewBelowReader
         if place != self.place {
             if case .conversation(let name) = place {
                 lines.append("Now in \(name).")

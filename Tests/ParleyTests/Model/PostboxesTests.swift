@@ -439,6 +439,21 @@ struct PostboxesTests {
         #expect(desk.model.screen.view == .conversation("chat.lobby"))
     }
 
+    @Test("A letter that is opened over another one leads back to that, and lies over the same topic")
+    func sentOverSent() {
+        var desk = desk()
+        desk.enter("/sent")
+        desk.send(.postboxes(.sent([Self.sent(2, "the second"), Self.sent(1, "the first", to: "carol")])))
+        desk.press(.enter)
+        desk.enter("/sent 2")
+        #expect(desk.screen().contains { $0.contains("to carol/personal, 21 Nov 10:01") })
+        #expect(desk.screen().contains { $0.contains("write to chat.lobby") })
+        desk.press(.escape)
+        #expect(desk.screen().contains { $0.contains("to bob/personal, 21 Nov 10:02") })
+        desk.press(.escape)
+        #expect(desk.model.screen.view == .conversation("chat.lobby"))
+    }
+
     @Test("A number opens that letter of the list, with what it is about")
     func sentNumber() {
         var desk = desk()

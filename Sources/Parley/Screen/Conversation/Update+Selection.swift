@@ -161,7 +161,7 @@ extension ChatModel {
             return
         }
         // What is read whole lies over it, and leads back to it.
-        if case .reader = screen.view, let below = screen.trail.last, shows(below, selection) { return }
+        if screen.view.reader != nil, shows(screen.viewBelowReader, selection) { return }
         if screen.focus == .compose, !compose.isEmpty, shows(screen.view, selection) {
             // What was looked for stays with the message that it had led to, also where nobody went on with it
             // meanwhile.

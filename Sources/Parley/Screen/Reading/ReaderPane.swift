@@ -180,10 +180,15 @@ struct ReaderPane: Pane {
 
     /// A line goes where it would go from what is below.
     func addressee(in model: ChatModel) -> Addressee {
-        model.screen.trail.last?.pane.addressee(in: model) ?? .nobody("Open a topic first.")
+        below(in: model)?.pane.addressee(in: model) ?? .nobody("Open a topic first.")
     }
 
-    func placeholder(in model: ChatModel) -> String { model.screen.trail.last?.pane.placeholder(in: model) ?? "" }
+    func placeholder(in model: ChatModel) -> String { below(in: model)?.pane.placeholder(in: model) ?? "" }
+
+    private func below(in model: ChatModel) -> MainView? {
+        let below = model.screen.viewBelowReader
+        return below.reader == nil ? below : nil
+    }
 
     func draw(in frame: Frame) { frame.drawReader(reader) }
 
@@ -192,7 +197,7 @@ struct ReaderPane: Pane {
         return layout.wordsBelow(layout.edge, rows: layout.area.rows) ?? "⇣ end"
     }
 
-    func sidebarIndex(in model: ChatModel) -> Int? { model.screen.trail.last?.pane.sidebarIndex(in: model) }
+    func sidebarIndex(in model: ChatModel) -> Int? { below(in: model)?.pane.sidebarIndex(in: model) }
 }
 
 extension ChatModel {
