@@ -76,7 +76,7 @@ extension ChatModel {
         func add(_ rows: some Sequence<ConversationRow>) {
             for case .message(let line) in rows where !line.isOwn { add(line.name) }
         }
-        if case .conversation(let name) = screen.view {
+        if let name = screen.view.topic {
             if let conversation = network.conversations.named(name) { add(conversation.rows.reversed()) }
             if network.people.topic == name { network.people.roster.users.forEach { add($0.name) } }
         }

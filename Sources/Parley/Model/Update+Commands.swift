@@ -64,9 +64,7 @@ extension ChatModel {
         }
     }
 
-    private var answersLetter: Bool {
-        if case .inbox = screen.view { hasScreen && network.inbox.selectedLetter != nil } else { false }
-    }
+    private var answersLetter: Bool { screen.view.isInbox && hasScreen && network.inbox.selectedLetter != nil }
 
     /// Whether a letter is not for a topic by mistake; says so where it is. Whoever names a postbox means a person.
     private func isForPerson(_ written: String) -> Bool {
@@ -134,7 +132,7 @@ extension ChatModel {
         case .inbox:
             screen.focus = .main
             // Without a screen the list begins anew; there is no way back from page to page.
-            if !hasScreen, case .inbox = screen.view, network.inbox.trail.count > 1 { network.inbox.reset() }
+            if !hasScreen, screen.view.isInbox, network.inbox.trail.count > 1 { network.inbox.reset() }
             return openInbox(nil)
         case .postbox(let act): return run(act)
         case .sent(let number): return sentLetters(number)
@@ -199,10 +197,8 @@ extension ChatModel {
 
     /// What was begun from a list ends there: its keys go on from where they were.
     private func returnToList() {
-        switch screen.view {
-        case .inbox, .search, .reader: screen.focus = .main
-        case .welcome, .conversation, .excerpt, .lab: break
-        }
+        let view = screen.view
+        if view.isInbox || view.search != nil || view.reader != nil { screen.focus = .main }
     }
 
     /// Closes what is in view, and says how to come back: a topic is left, from everything else it goes back.

@@ -51,7 +51,7 @@ extension ChatModel {
         case .log, .question, nil: break
         }
         guard screen.overlay == nil || logScroll != nil else { return }
-        if screen.overlay == nil, screen.focus == .main, case .inbox = screen.view, var filter = network.inbox.filter,
+        if screen.overlay == nil, screen.focus == .main, screen.view.isInbox, var filter = network.inbox.filter,
             filter.isTyped
         {
             filter.insert(text)

@@ -83,25 +83,22 @@ extension ChatModel {
 
     /// Reads a letter or message whole: the one with a number, or what is selected or cut short.
     func read(_ number: Int?) -> ChatEffects {
-        switch screen.view {
-        case .conversation, .excerpt:
-            guard number != nil || !hasScreen else { break }
+        if screen.view.conversation != nil, number != nil || !hasScreen {
             if let reader = message(number).flatMap({ reader(of: $0) }) { read(reader) }
             return []
-        case .search where number != nil: return openFound(number ?? 0)
-        case .inbox, .search, .welcome, .reader, .lab: break
         }
         guard let number else {
             readWhole()
             return []
         }
+        if screen.view.search != nil { return openFound(number) }
         if isInPostbox(), selectLetter(number) { readWhole() }
         return []
     }
 
     /// Whether letters are listed; says how to list them where they are not.
     func isInPostbox() -> Bool {
-        if case .inbox = screen.view { return true }
+        if screen.view.isInbox { return true }
         if hasScreen { sayPostboxFirst() } else { say("List the letters first: /inbox", .failure) }
         return false
     }
@@ -110,61 +107,51 @@ extension ChatModel {
 
     /// Older messages of what is in view; those that are here and were not said yet are not asked for.
     func showOlder() -> ChatEffects {
-        switch screen.view {
-        case .conversation(let name):
-            guard let conversation = network.conversations.named(name) else { return [] }
-            if let oldest = spoken?.oldest[name], conversation.message(from: oldest, by: -1) != nil { return [] }
-            switch conversation.history {
-            case .complete: say("The first message of \(name) is here already.")
-            case .offline where isOffline: say("Older messages come when connected.")
-            case .unknown, .loading, .more, .offline:
-                // The newest ones would be dropped for them, since those are what is in view.
-                if !hasScreen, conversation.rows.count + Self.historyPage > Conversation.rowLimit {
-                    let count = Wording.grouped(Conversation.rowLimit)
-                    return tell("Parley keeps \(count) messages of a topic at once; parley history has more.")
-                }
-            }
-            return loadHistory(name)
-        case .excerpt(let excerpt):
+        if let excerpt = screen.view.excerpt {
             if let said = spoken?.excerpt, excerpt.conversation.message(from: said.lowerBound, by: -1) != nil {
                 return []
             }
             let effects = readExcerpt(.before)
             if effects.isEmpty, excerpt.request == nil { say("Older ones are not kept here, or there is no room.") }
             return effects
-        case .welcome, .inbox, .search, .reader, .lab:
-            return tell("Open a topic first.")
         }
+        guard let name = screen.view.topic else { return tell("Open a topic first.") }
+        guard let conversation = network.conversations.named(name) else { return [] }
+        if let oldest = spoken?.oldest[name], conversation.message(from: oldest, by: -1) != nil { return [] }
+        switch conversation.history {
+        case .complete: say("The first message of \(name) is here already.")
+        case .offline where isOffline: say("Older messages come when connected.")
+        case .unknown, .loading, .more, .offline:
+            // The newest ones would be dropped for them, since those are what is in view.
+            if !hasScreen, conversation.rows.count + Self.historyPage > Conversation.rowLimit {
+                let count = Wording.grouped(Conversation.rowLimit)
+                return tell("Parley keeps \(count) messages of a topic at once; parley history has more.")
+            }
+        }
+        return loadHistory(name)
     }
 
     func showMore() -> ChatEffects {
-        switch screen.view {
-        case .inbox: return nextPage()
-        case .search(let search):
+        if screen.view.isInbox { return nextPage() }
+        if let search = screen.view.search {
             guard search.hasMore else {
                 return tell(
                     search.request == nil ? "That is all that was found." : "One moment: it is being looked for.")
             }
             return fetchFound()
-        case .excerpt(let excerpt):
-            if let said = spoken?.excerpt, excerpt.conversation.message(from: said.upperBound, by: 1) != nil {
-                return []
-            }
-            let effects = readExcerpt(.after)
-            if effects.isEmpty, excerpt.request == nil { say("The newest message that is kept here is in view.") }
-            return effects
-        case .conversation, .welcome, .reader, .lab:
+        }
+        guard let excerpt = screen.view.excerpt else {
             return tell("Nothing that is listed goes on here. /history has older messages.")
         }
+        if let said = spoken?.excerpt, excerpt.conversation.message(from: said.upperBound, by: 1) != nil { return [] }
+        let effects = readExcerpt(.after)
+        if effects.isEmpty, excerpt.request == nil { say("The newest message that is kept here is in view.") }
+        return effects
     }
 
     /// Whether something that was asked for is still on its way, which commands by number are meant for.
     var awaitsList: Bool {
-        switch screen.view {
-        case .inbox: network.inbox.awaitsPage
-        case .search(let search): search.request != nil
-        case .excerpt(let excerpt): excerpt.request != nil
-        case .conversation, .welcome, .reader, .lab: false
-        }
+        let view = screen.view
+        return view.isInbox && network.inbox.awaitsPage || view.search?.request != nil || view.excerpt?.request != nil
     }
 }

@@ -214,11 +214,7 @@ extension ChatModel {
     /// The person looks elsewhere. Who only searches, reads a message whole or has another window in front for a moment
     /// has not left: "new" stays where it is until something else is.
     private func leaveBehind(_ name: String) {
-        let isLeft: Bool
-        switch screen.view {
-        case .conversation, .inbox: isLeft = attention.tracker.isForeground
-        case .welcome, .search, .excerpt, .reader, .lab: isLeft = false
-        }
+        let isLeft = screen.view.place != nil && attention.tracker.isForeground
         network.conversations.update(name) { $0.lookAway(isLeft: isLeft) }
     }
 

@@ -14,15 +14,13 @@ extension PlainAnnouncer {
 
     /// What `/history` or `/more` leads to: what is here and was not said, or what is to come.
     mutating func further(_ command: SlashCommand?, _ model: ChatModel) -> [String] {
-        switch model.screen.view {
-        case .conversation(let name) where command == .history:
-            let lines = older(in: name, model)
-            if lines.isEmpty, model.network.conversations.named(name)?.history == .loading { awaitedHistory = name }
-            return lines
-        case .excerpt(let excerpt) where excerpt.request == nil:
-            return further(around: excerpt, isOlder: command == .history, model)
-        case .conversation, .excerpt, .inbox, .search, .welcome, .reader, .lab: return []
+        if let excerpt = model.screen.view.excerpt {
+            return excerpt.request == nil ? further(around: excerpt, isOlder: command == .history, model) : []
         }
+        guard command == .history, let name = model.screen.view.topic else { return [] }
+        let lines = older(in: name, model)
+        if lines.isEmpty, model.network.conversations.named(name)?.history == .loading { awaitedHistory = name }
+        return lines
     }
 
     /// What has come of a topic's older messages that were asked for.
@@ -120,10 +118,10 @@ extension PlainAnnouncer {
         case .failed(_, let words, _): return [words]
         // It is told where something else is here already.
         case .aroundFailed(_, let words):
-            guard case .excerpt(let excerpt) = model.screen.view else { return [] }
+            guard let excerpt = model.screen.view.excerpt else { return [] }
             return excerpt.failure == nil ? [] : [words]
         case .around(_, let part):
-            guard case .excerpt(let excerpt) = model.screen.view else { return [] }
+            guard let excerpt = model.screen.view.excerpt else { return [] }
             let lines =
                 switch part.direction {
                 case .around: around(excerpt, model)
@@ -180,7 +178,7 @@ extension PlainAnnouncer {
     /// The page of letters that is in view, each with its number.
     func letters(_ model: ChatModel) -> [String] {
         // A page that has been emptied is followed by the next one.
-        guard case .inbox = model.screen.view, model.network.inbox.fetch == nil else { return [] }
+        guard model.screen.view.isInbox, model.network.inbox.fetch == nil else { return [] }
         let inbox = model.network.inbox
         if inbox.letters.isEmpty { return ["There is no letter."] }
         let lines = inbox.letters.map { letter in

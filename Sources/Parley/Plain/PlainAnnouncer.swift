@@ -94,7 +94,7 @@ struct PlainAnnouncer {
     private func unchanged(_ command: SlashCommand, _ model: ChatModel) -> [String] {
         switch command {
         case .join:
-            guard case .conversation(let name) = model.screen.view else { return [] }
+            guard let name = model.screen.view.topic else { return [] }
             return ["You are in \(name)."]
         case .inbox: return model.network.inbox.isLoaded ? letters(model) : []
         case .reconnect: return ["Connecting …"]
@@ -161,7 +161,7 @@ struct PlainAnnouncer {
 
     /// What is read whole, where that is new or was asked for again.
     private mutating func read(_ command: SlashCommand?, _ model: ChatModel) -> [String] {
-        guard case .reader(let shown) = model.screen.view else {
+        guard let shown = model.screen.view.reader else {
             reader = nil
             return []
         }
@@ -186,7 +186,7 @@ struct PlainAnnouncer {
         // What is read whole was written below it, and covers nothing.
         let place = model.screen.viewBelowReader
         if place != self.place {
-            if case .conversation(let name) = place {
+            if let name = place.topic {
                 lines.append("Now in \(name).")
                 said[name] = nil
                 stirring.remove(name)
@@ -194,7 +194,7 @@ struct PlainAnnouncer {
             self.place = place
         }
         lines += access(to: place, model)
-        guard case .conversation(let name) = place, said[name] == nil,
+        guard let name = place.topic, said[name] == nil,
             let conversation = model.network.conversations.named(name), Self.isKnown(conversation, model)
         else { return lines }
         let rows = (0..<conversation.count).suffix(200).compactMap { conversation.row(at: $0) }
@@ -214,7 +214,7 @@ struct PlainAnnouncer {
 
     /// Whether the topic in view is read-only, where that is new.
     private mutating func access(to place: MainView, _ model: ChatModel) -> [String] {
-        guard case .conversation(let name) = place else { return [] }
+        guard let name = place.topic else { return [] }
         let words = model.readOnlyWords(of: name)
         let before = exchange(&readOnly, with: words == nil ? nil : name)
         if let words { return before == name ? [] : ["\(words)."] }

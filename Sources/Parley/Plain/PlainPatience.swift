@@ -28,7 +28,7 @@ extension ChatModel {
             return false
         }
         guard network.inbox.fetch == nil, network.inbox.deletion.isEmpty else { return false }
-        if case .conversation(let name) = screen.view { return network.conversations.named(name)?.history != .loading }
+        if let name = screen.view.topic { return network.conversations.named(name)?.history != .loading }
         return !awaitsList
     }
 

@@ -31,6 +31,52 @@ enum MainView: Equatable, Sendable {
         case .lab: LabPane()
         }
     }
+
+    /// Whether it lies over what the trail leads back to, and is no place of its own.
+    var liesOver: Bool {
+        switch self {
+        case .search, .excerpt, .reader, .lab: true
+        case .welcome, .conversation, .inbox: false
+        }
+    }
+
+    /// The place that it is; nil for what lies over one, and for the welcome.
+    var place: Place? {
+        switch self {
+        case .conversation(let name): .topic(name)
+        case .inbox(let box): .letters(box)
+        case .welcome, .search, .excerpt, .reader, .lab: nil
+        }
+    }
+
+    var topic: String? { if case .conversation(let name) = self { name } else { nil } }
+
+    var isInbox: Bool { if case .inbox = self { true } else { false } }
+
+    /// What was found, where it lists that.
+    var search: Search? {
+        get { if case .search(let search) = self { search } else { nil } }
+        set { if let newValue { self = .search(newValue) } }
+    }
+
+    /// What it shows around a message that was found.
+    var excerpt: Excerpt? {
+        get { if case .excerpt(let excerpt) = self { excerpt } else { nil } }
+        set { if let newValue { self = .excerpt(newValue) } }
+    }
+
+    var reader: Reader? {
+        get { if case .reader(let reader) = self { reader } else { nil } }
+        set { if let newValue { self = .reader(newValue) } }
+    }
+
+    /// The conversation that it shows, all of it or what is around a message that was found.
+    var conversation: String? { topic ?? excerpt?.conversation.name }
+
+    /// Whether it shows a conversation, or what is around a message that was found in it.
+    func isPart(of conversation: String, inExcerpt isInExcerpt: Bool) -> Bool {
+        self.conversation == conversation && (excerpt != nil) == isInExcerpt
+    }
 }
 
 /// Which part of the screen takes the keys. Whether the terminal has the focus is another matter.

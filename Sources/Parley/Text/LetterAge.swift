@@ -63,7 +63,7 @@ enum LetterAge {
 
 extension ChatModel {
     private var lettersInView: ArraySlice<PostboxMessage> {
-        guard case .inbox = screen.view,
+        guard screen.view.isInbox,
             InboxColumns.showAge(on: InboxLayout.tableColumns(model: self, area: layout(on: size).main))
         else { return [] }
         return network.inbox.letters.dropFirst(network.inbox.firstVisible).prefix(size.rows)

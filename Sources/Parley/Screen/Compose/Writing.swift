@@ -67,16 +67,9 @@ struct Writing: Sendable {
 extension ChatModel {
     /// The conversation that a text written now is for; empty where what is in view is none.
     private var placeOfWriting: String {
-        // What was found, and what is read whole, lies over something.
         for shown in [screen.view] + screen.trail.reversed() {
-            switch shown {
-            case .conversation(let name): return name
-            case .excerpt(let excerpt):
-                let name = excerpt.conversation.name
-                if network.conversations.index(of: name) != nil { return name }
-            case .welcome, .inbox: return ""
-            case .search, .reader, .lab: break
-            }
+            guard shown.liesOver else { return shown.topic ?? "" }
+            if let name = shown.conversation, network.conversations.index(of: name) != nil { return name }
         }
         return ""
     }

@@ -12,24 +12,18 @@ extension ChatModel {
     /// Begins to look for something: in the conversation in view, from the newest message up; around what was found,
     /// from that up; in what is read whole, and in the letter that is open, from its beginning.
     func find(_ words: String) {
-        switch screen.view {
-        case .reader(let reader): ReaderPane(reader: reader).find(words, on: self)
-        case .inbox, .search: findInLetter(words)
-        case .conversation(let name): begin(Find(text: TextFind(words), conversation: name))
-        case .excerpt(let excerpt):
-            begin(Find(text: TextFind(words), conversation: excerpt.conversation.name, isInExcerpt: true))
-        case .welcome, .lab: say("Open a topic first.", .failure)
-        }
-    }
-
-    private func begin(_ find: Find) {
-        (screen.marks.find, screen.marks.selection) = (find, nil)
+        let view = screen.view
+        if let reader = view.reader { return ReaderPane(reader: reader).find(words, on: self) }
+        if view.isInbox || view.search != nil { return findInLetter(words) }
+        guard let name = view.conversation else { return say("Open a topic first.", .failure) }
+        screen.marks.find = Find(text: TextFind(words), conversation: name, isInExcerpt: view.excerpt != nil)
+        screen.marks.selection = nil
         findNext(by: -1)
     }
 
     private func findInLetter(_ words: String) {
         guard let letter = screen.view.pane.wholeText(in: self) else {
-            guard case .inbox = screen.view else {
+            guard screen.view.isInbox else {
                 return say("Open what was found first; /find looks through that.", .failure)
             }
             if network.inbox.openLetter?.isUnreadable == true { return sayUnreadable() }

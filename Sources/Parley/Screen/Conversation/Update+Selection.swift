@@ -56,13 +56,7 @@ extension ChatModel {
     var topicInView: Conversation? { screen.view.topic.flatMap { network.conversations.named($0) } }
 
     /// The conversation in view, or the part of one around what was found; nil where something else is.
-    var conversationInView: Conversation? {
-        switch screen.view {
-        case .conversation(let name): network.conversations.named(name)
-        case .excerpt(let excerpt): excerpt.conversation
-        case .welcome, .inbox, .search, .reader, .lab: nil
-        }
-    }
+    var conversationInView: Conversation? { screen.view.excerpt?.conversation ?? topicInView }
 
     /// Has the keys begin at a message that the person was led to.
     func land(at position: RowPosition, in name: String) {
@@ -72,7 +66,7 @@ extension ChatModel {
     /// The message that a jump has led to, while nothing was selected since; nil where the person sees it no more.
     private func landingRow(in shown: [ConversationLayout.Line]) -> ConversationRow? {
         guard selectedRow == nil, let landing = screen.marks.landing,
-            case .conversation(landing.conversation) = screen.view
+            screen.view.topic == landing.conversation
         else { return nil }
         return shown.first { $0.row?.position == landing.position }?.row
     }
@@ -318,25 +312,6 @@ extension ConversationRow {
     var author: String? {
         guard case .message(let line) = self, !line.isOwn, !line.name.isEmpty else { return nil }
         return String(line.name.prefix(64))
-    }
-}
-
-extension MainView {
-    var topic: String? { if case .conversation(let name) = self { name } else { nil } }
-
-    /// What it shows around a message that was found.
-    var excerpt: Excerpt? {
-        get { if case .excerpt(let excerpt) = self { excerpt } else { nil } }
-        set { if let newValue { self = .excerpt(newValue) } }
-    }
-
-    /// Whether it shows a conversation, or what is around a message that was found in it.
-    func isPart(of conversation: String, inExcerpt isInExcerpt: Bool) -> Bool {
-        switch self {
-        case .conversation(let name): !isInExcerpt && name == conversation
-        case .excerpt(let excerpt): isInExcerpt && excerpt.conversation.name == conversation
-        case .welcome, .inbox, .search, .reader, .lab: false
-        }
     }
 }
 

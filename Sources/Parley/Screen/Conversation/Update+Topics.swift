@@ -66,7 +66,7 @@ extension ChatModel {
         // Whoever has no screen is told of everything.
         guard hasScreen, !settings.followsLetters || network.resting.letters else { return [] }
         // A letter that is read, or what is told of it, stands over the inbox.
-        let isInView = ([screen.view] + screen.trail).contains { if case .inbox = $0 { true } else { false } }
+        let isInView = ([screen.view] + screen.trail).contains(where: \.isInbox)
         let rests = !settings.followsLetters && !isInView
         guard rests != network.resting.letters else { return [] }
         network.resting.letters = rests

@@ -40,10 +40,8 @@ extension ChatModel {
 
     func beginLab() -> ChatEffects {
         guard lab?.isOn != true else { return [] }
-        var topic: String?
         let places = (screen.view == .lab ? screen.trail : [screen.view]) + screen.trail
-        for case .conversation(let name) in places where topic == nil { topic = name }
-        lab = LabDesk(topic: topic ?? lab?.topic)
+        lab = LabDesk(topic: places.lazy.compactMap(\.topic).first ?? lab?.topic)
         if screen.view != .lab { showLab() }
         return [.lab(.open)]
     }

@@ -69,12 +69,9 @@ extension Frame {
     }
 
     func drawTour() {
-        guard let tour = model.screen.tour, model.screen.overlay == nil, let words = tour.words(model.settings.keys)
+        guard let tour = model.screen.tour, model.screen.overlay == nil, let words = tour.words(model.settings.keys),
+            !model.screen.view.liesOver, !model.screen.view.isInbox
         else { return }
-        switch model.screen.view {
-        case .welcome, .conversation: break
-        case .inbox, .search, .excerpt, .reader, .lab: return
-        }
         let area = layout.main
         let lines = SafeText(words).wrapped(columns: area.columns - 6)
         // The conversation has to stay in view.

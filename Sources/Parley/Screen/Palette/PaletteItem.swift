@@ -250,13 +250,7 @@ extension ChatModel {
     private static let visitLimit = 50
 
     func noteVisit() {
-        let place: Place
-        switch screen.view {
-        case .conversation(let name): place = .topic(name)
-        case .inbox(let box): place = .letters(box)
-        case .welcome, .search, .excerpt, .reader, .lab: return
-        }
-        guard screen.visits.first != place else { return }
+        guard let place = screen.view.place, screen.visits.first != place else { return }
         screen.visits.removeAll { $0 == place }
         screen.visits.insert(place, at: 0)
         if screen.visits.count > Self.visitLimit { screen.visits.removeLast() }

@@ -3,8 +3,7 @@ import Relay
 extension ChatModel {
     /// What follows from any event for the people that are followed and the topics in which this person is seen.
     func peopleToFollow() -> ChatEffects {
-        var shown: String?
-        if case .conversation(let name) = screen.view { shown = name }
+        let shown = screen.view.topic
         guard network.people.isStale(shown, joined: network.conversations.count) else { return [] }
         let topics = network.conversations.all.filter { !$0.isPattern }.map(\.name)
         // Nobody is in a pattern.
@@ -13,7 +12,7 @@ extension ChatModel {
     }
 
     func showPeople() {
-        guard case .conversation(let name) = screen.view else { return say("Open a topic first.", .failure) }
+        guard let name = screen.view.topic else { return say("Open a topic first.", .failure) }
         guard network.conversations.named(name)?.isPattern == false else {
             return say("\(name) is a pattern for many topics. Open one of them first.", .failure)
         }

@@ -72,15 +72,12 @@ extension ChatModel {
     /// - Parameter file: where; a name with the letter's time and the other person where it is empty.
     func save(to file: String) -> ChatEffects {
         let letter: (text: String, name: String)?
-        switch screen.view {
-        case .inbox:
+        if screen.view.isInbox {
             if chosenLetter == nil { say("There is no letter to save.", .failure) }
             letter = readableLetter().map { ($0.message, $0.fileName) }
-        case .reader(let reader) where reader.fileName != nil:
-            letter = saved(reader)
-        case .search(let search) where search.openLetter != nil:
-            letter = search.openLetter.flatMap { saved(self.reader(of: $0)) }
-        case .conversation, .excerpt, .reader, .search, .welcome, .lab:
+        } else if let read = screen.view.reader ?? screen.view.search?.openLetter.map(reader), read.fileName != nil {
+            letter = saved(read)
+        } else {
             letter = nil
             sayPostboxFirst()
         }

@@ -93,7 +93,7 @@ extension ChatModel {
     /// Ends it where the person wants that, in the list; false where nothing is being marked, or something else is in
     /// view.
     func stopMarking() -> Bool {
-        guard case .inbox = screen.view, let marking = network.inbox.marking else { return false }
+        guard screen.view.isInbox, let marking = network.inbox.marking else { return false }
         _ = end(marking, .stopped)
         return true
     }

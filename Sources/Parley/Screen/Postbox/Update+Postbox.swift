@@ -116,7 +116,7 @@ extension ChatModel {
 
     /// Lists again when connected, where the last try failed or none was made.
     func retryInbox() -> ChatEffects {
-        guard case .inbox = screen.view,
+        guard screen.view.isInbox,
             !network.inbox.isLoaded || network.inbox.failure != nil || network.inbox.kept != nil
         else { return [] }
         return fetch(network.inbox.trail)
@@ -154,7 +154,7 @@ extension ChatModel {
     /// Lists the page again where a deletion has left rows of it empty, or was not over yet when it was listed.
     func lettersToList() -> ChatEffects {
         // Without a screen the list was said, and its numbers stay.
-        guard case .inbox = screen.view, network.inbox.needsListing(fillsRows: hasScreen) else { return [] }
+        guard screen.view.isInbox, network.inbox.needsListing(fillsRows: hasScreen) else { return [] }
         let trail = network.inbox.fetch?.trail ?? network.inbox.trail
         network.inbox.fetch = nil
         return fetch(trail)

@@ -116,7 +116,7 @@ struct ReaderPane: Pane {
         switch action {
         case .findNext, .findPrevious: reader.find != nil
         case .quote where reader.sent != nil: true
-        case .quote: model.screen.trail.last.map { $0.topic != nil || $0.excerpt != nil } ?? false
+        case .quote: model.screen.trail.last?.conversation != nil
         default: true
         }
     }
@@ -208,7 +208,7 @@ extension ChatModel {
             _ = ReaderPane(reader: reader).escape(on: self)
             return
         }
-        if case .inbox = screen.view {
+        if screen.view.isInbox {
             if network.inbox.openLetter == nil { network.inbox.openSelected() }
             if network.inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
         }
@@ -260,12 +260,5 @@ extension ChatModel {
         let from = name.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
         let heading = "from \(SafeText(name: from)) in \(place.prefix(64)), \(stamp)\(LetterSubject.suffix(subject))"
         return Reader(text, heading: heading, author: author, fileName: fileName)
-    }
-}
-
-extension MainView {
-    var reader: Reader? {
-        get { if case .reader(let reader) = self { reader } else { nil } }
-        set { if let newValue { self = .reader(newValue) } }
     }
 }

@@ -375,11 +375,3 @@ extension ChatModel {
         return network.conversations.all.compactMap { $0.rows.last?.time ?? $0.keptThrough }.max()
     }
 }
-
-extension MainView {
-    /// What was found, where it lists that.
-    var search: Search? {
-        get { if case .search(let search) = self { search } else { nil } }
-        set { if let newValue { self = .search(newValue) } }
-    }
-}
