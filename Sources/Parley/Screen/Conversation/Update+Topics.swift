@@ -81,6 +81,14 @@ extension ChatModel {
         if screen.focus == .sidebar { screen.focus = .compose }
     }
 
+    /// Shows something over what is in view; Escape leads back to that, or to what that itself was shown over.
+    func showOver(_ newView: MainView) {
+        let origin = screen.trail.first ?? screen.view
+        show(newView)
+        screen.trail = [origin]
+        screen.focus = .main
+    }
+
     /// Takes in what a topic's subscription tells. Messages that come together are taken in together.
     func handle(_ events: [TopicEvent], of name: String) -> ChatEffects {
         guard network.conversations.index(of: name) != nil else { return [] }

@@ -19,7 +19,7 @@ extension ChatModel {
         guard hasScreen else {
             return say(LabWords.needsScreen)
         }
-        if lab != nil, screen.view != .lab { showLab() }
+        if lab != nil, screen.view != .lab { showOver(.lab) }
         // What the last one came to is in view; another one can begin.
         if lab?.isOn != true { askForLab() }
     }
@@ -31,18 +31,11 @@ extension ChatModel {
         ask(.openLab, LabWords.question)
     }
 
-    private func showLab() {
-        let origin = screen.trail.first ?? screen.view
-        show(.lab)
-        screen.trail = [origin]
-        screen.focus = .main
-    }
-
     func beginLab() -> ChatEffects {
         guard lab?.isOn != true else { return [] }
         let places = (screen.view == .lab ? screen.trail : [screen.view]) + screen.trail
         lab = LabDesk(topic: places.lazy.compactMap(\.topic).first ?? lab?.topic)
-        if screen.view != .lab { showLab() }
+        if screen.view != .lab { showOver(.lab) }
         return [.lab(.open)]
     }
 

@@ -319,10 +319,7 @@ extension ChatModel {
     }
 
     func search(_ text: String) -> ChatEffects {
-        let origin = screen.trail.first ?? screen.view
-        show(.search(Search(text, secondsFromGMT: zone.secondsFromGMT(at: now.wall))))
-        screen.trail = [origin]
-        screen.focus = .main
+        showOver(.search(Search(text, secondsFromGMT: zone.secondsFromGMT(at: now.wall))))
         return fetchFound()
     }
 
