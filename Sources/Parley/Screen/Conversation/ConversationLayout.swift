@@ -37,6 +37,14 @@ struct ConversationLayout: ScrollableRows {
         case text(MarkedText, isFirst: Bool, row: ConversationRow)
         /// Why an own line was not sent.
         case failure(SafeText)
+
+        /// The message that it is a line of.
+        var row: ConversationRow? {
+            switch self {
+            case .text(_, _, let row): row
+            case .separator, .failure: nil
+            }
+        }
     }
 
     enum Separator: Hashable {

@@ -337,14 +337,6 @@ extension Conversation {
     }
 }
 
-extension ConversationLayout.Line {
-    /// The message that it is a line of.
-    var row: ConversationRow? {
-        guard case .text(_, _, let row) = self else { return nil }
-        return row
-    }
-}
-
 extension ConversationLayout {
     struct Hidden {
         var above = 0
