@@ -70,4 +70,15 @@ enum Overlay: Equatable, Sendable {
     case log(LogScroll)
     case palette(Palette)
     case question(Question)
+
+    /// Whether it is still open when a key of everywhere does its work.
+    func survives(_ key: EverywhereKey) -> Bool {
+        switch self {
+        case .log:
+            [.pageUp, .pageDown, .connectionLog, .redraw, .suspend, .quit, .interrupt, .help].contains(key)
+        case .palette: [.commands, .quickSwitch, .redraw, .suspend].contains(key)
+        // They take every key themselves.
+        case .help, .people, .listing, .question: true
+        }
+    }
 }

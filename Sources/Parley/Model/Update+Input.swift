@@ -276,7 +276,7 @@ extension Pane {
             if keys.count == 1, let edits = map.editorKey(for: key), self.keeps(edits, in: model) {
                 return edit(edits, for: keys, on: model)
             }
-            prepare(for: action, on: model)
+            if model.screen.overlay?.survives(action) == false { model.screen.overlay = nil }
             return model.perform(action, isSecondInterrupt: isSecondInterrupt)
         case .editing(let edits): return edit(edits, for: keys, on: model)
         case .beginning:

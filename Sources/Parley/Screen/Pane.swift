@@ -29,9 +29,6 @@ protocol Pane: Sendable {
     /// Whether the next key belongs to what was begun with the one before, whatever it means elsewhere.
     func awaitsKey(in model: ChatModel) -> Bool
 
-    /// A key of everywhere is about to do its work.
-    func prepare(for action: EverywhereKey, on model: ChatModel)
-
     /// Takes a key that is none of its own and has no meaning everywhere.
     func type(_ key: Key, on model: ChatModel) -> ChatEffects
 
@@ -100,7 +97,6 @@ extension Pane {
     }
     func keeps(_ key: Key, in model: ChatModel) -> Bool { false }
     func awaitsKey(in model: ChatModel) -> Bool { false }
-    func prepare(for action: EverywhereKey, on model: ChatModel) {}
 
     func type(_ key: Key, on model: ChatModel) -> ChatEffects { typeText(key, on: model) }
 

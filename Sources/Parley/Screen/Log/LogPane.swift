@@ -34,13 +34,6 @@ struct LogPane: Pane {
         return []
     }
 
-    func prepare(for action: EverywhereKey, on model: ChatModel) {
-        switch action {
-        case .pageUp, .pageDown, .connectionLog, .redraw, .suspend, .quit, .interrupt, .help: break
-        default: model.closeLog()
-        }
-    }
-
     func keeps(_ key: Key, in model: ChatModel) -> Bool {
         let compose = ComposePane()
         if compose.keeps(key, in: model) { return true }

@@ -115,13 +115,6 @@ struct PalettePane: Pane {
         return []
     }
 
-    func prepare(for action: EverywhereKey, on model: ChatModel) {
-        switch action {
-        case .commands, .quickSwitch, .redraw, .suspend: break
-        default: model.screen.overlay = nil
-        }
-    }
-
     /// Within what was typed it changes that, as in any text.
     func keeps(_ key: Key, in model: ChatModel) -> Bool { palette.editor.keepsForChanging(key) }
 
