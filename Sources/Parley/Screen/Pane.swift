@@ -67,9 +67,6 @@ protocol Pane: Sendable {
 
     /// Whether a key of its own does something now; others are not hinted.
     func isUseful(_ action: Action, in model: ChatModel) -> Bool
-
-    /// The sidebar's row of what it shows; nil where that has none.
-    func sidebarIndex(in model: ChatModel) -> Int?
 }
 
 enum Addressee: Hashable, Sendable {
@@ -118,5 +115,4 @@ extension Pane {
     func placeholder(in model: ChatModel) -> String { "" }
     func position(in frame: Frame) -> String { "" }
     func isUseful(_ action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
-    func sidebarIndex(in model: ChatModel) -> Int? { nil }
 }

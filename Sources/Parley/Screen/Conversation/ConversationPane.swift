@@ -154,8 +154,4 @@ struct ConversationPane: Pane {
         default: hasMeaning(action, in: model)
         }
     }
-
-    func sidebarIndex(in model: ChatModel) -> Int? {
-        name.map { (model.network.conversations.place(of: $0) ?? 0) + 1 }
-    }
 }

@@ -141,7 +141,4 @@ struct LabPane: Pane {
         let below = parts.ledger.count - parts.table.rows - lab.firstVisible
         return below > 0 ? LabWords.below(below) : ""
     }
-
-    /// That of what Escape leads back to.
-    func sidebarIndex(in model: ChatModel) -> Int? { model.screen.trail.first?.pane.sidebarIndex(in: model) }
 }

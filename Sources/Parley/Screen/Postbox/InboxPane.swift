@@ -235,10 +235,4 @@ struct InboxPane: Pane {
         default: true
         }
     }
-
-    func sidebarIndex(in model: ChatModel) -> Int? {
-        let heading = model.network.conversations.count + 1
-        guard let box, let index = model.network.inbox.boxes.firstIndex(where: { $0.id == box }) else { return heading }
-        return heading + 1 + index
-    }
 }

@@ -156,13 +156,6 @@ struct ExcerptPane: Pane {
     func draw(in frame: Frame) { frame.drawExcerpt(excerpt) }
 
     func position(in frame: Frame) -> String { excerpt.request == nil ? "in the past" : "reading …" }
-
-    func sidebarIndex(in model: ChatModel) -> Int? {
-        guard let place = model.network.conversations.place(of: excerpt.conversation.name) else {
-            return model.screen.trail.first?.pane.sidebarIndex(in: model)
-        }
-        return place + 1
-    }
 }
 
 extension ChatModel {

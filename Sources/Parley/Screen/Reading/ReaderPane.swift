@@ -196,8 +196,6 @@ struct ReaderPane: Pane {
         let layout = ReaderLayout(reader: reader, area: frame.layout.main)
         return layout.wordsBelow(layout.edge, rows: layout.area.rows) ?? "⇣ end"
     }
-
-    func sidebarIndex(in model: ChatModel) -> Int? { below(in: model)?.pane.sidebarIndex(in: model) }
 }
 
 extension ChatModel {

@@ -269,9 +269,6 @@ struct SearchPane: Pane {
     func isUseful(_ action: Action, in model: ChatModel) -> Bool {
         action != .open || search.selectedItem != nil
     }
-
-    /// That of what Escape leads back to.
-    func sidebarIndex(in model: ChatModel) -> Int? { model.screen.trail.first?.pane.sidebarIndex(in: model) }
 }
 
 extension ChatModel {

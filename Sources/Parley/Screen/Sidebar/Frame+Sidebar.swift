@@ -4,7 +4,7 @@ import Terminal
 extension Frame {
     func drawSidebar(_ area: Rect) {
         canvas.fill(area)
-        let shown = model.screen.view.pane.sidebarIndex(in: model).map { model.sidebarStart + $0 }
+        let shown = model.shownSidebarIndex
         let topics = topicNames(in: area)
         for offset in 0..<area.rows {
             let index = model.screen.sidebar.firstVisible + offset

@@ -101,8 +101,7 @@ struct SidebarPane: Pane {
 
     func settle(_ layout: ScreenLayout, on model: ChatModel) {
         if model.screen.focus != .sidebar {
-            model.screen.sidebar.cursor =
-                model.sidebarStart + (model.screen.view.pane.sidebarIndex(in: model) ?? 1)
+            model.screen.sidebar.cursor = model.shownSidebarIndex ?? model.sidebarStart + 1
         }
         model.screen.sidebar.cursor = min(max(0, model.screen.sidebar.cursor), model.sidebarCount - 1)
         guard let area = layout.sidebar else { return }

@@ -63,6 +63,23 @@ extension ChatModel {
         return index == heading ? .allLetters : .postbox(index - heading - 1)
     }
 
+    /// The row of what is shown, or else of what that lies over; nil where neither has one.
+    var shownSidebarIndex: Int? {
+        var view = screen.viewBelowReader
+        if view.liesOver, ownSidebarIndex(of: view) == nil, let origin = screen.trail.first { view = origin }
+        return ownSidebarIndex(of: view).map { sidebarStart + $0 }
+    }
+
+    private func ownSidebarIndex(of view: MainView) -> Int? {
+        let heading = network.conversations.count + 1
+        switch view.place {
+        case .topic(let name): return (network.conversations.place(of: name) ?? 0) + 1
+        case .letters(let box):
+            return network.inbox.boxes.firstIndex { $0.id == box }.map { heading + 1 + $0 } ?? heading
+        case nil: return view.excerpt.flatMap { network.conversations.place(of: $0.conversation.name) }.map { $0 + 1 }
+        }
+    }
+
     /// The nearest row that the cursor can be on, from a place of it on in a direction; that place where none is.
     func sidebarRow(from index: Int, by step: Int) -> Int {
         var next = index + step
