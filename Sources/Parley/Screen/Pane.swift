@@ -50,9 +50,6 @@ protocol Pane: Sendable {
     /// Keeps its cursor on a row and the row in view, after any event.
     func settle(_ layout: ScreenLayout, on model: ChatModel)
 
-    /// What of it is read whole when the person asks for that: something of which it shows a part.
-    func wholeText(in model: ChatModel) -> Reader?
-
     /// Where a line goes that is sent while it is shown.
     func addressee(in model: ChatModel) -> Addressee
 
@@ -110,7 +107,6 @@ extension Pane {
     func escape(on model: ChatModel) -> Bool { false }
     func showNewest(on model: ChatModel) -> ChatEffects { [] }
     func settle(_ layout: ScreenLayout, on model: ChatModel) {}
-    func wholeText(in model: ChatModel) -> Reader? { nil }
     func addressee(in model: ChatModel) -> Addressee { .nobody("Open a topic first.") }
     func placeholder(in model: ChatModel) -> String { "" }
     func position(in frame: Frame) -> String { "" }

@@ -109,10 +109,6 @@ struct ConversationPane: Pane {
         return []
     }
 
-    func wholeText(in model: ChatModel) -> Reader? {
-        name.flatMap { model.network.conversations.named($0) }.flatMap { model.cutMessage(in: $0) }
-    }
-
     func scroll(up lines: Int, on model: ChatModel) -> ChatEffects { model.scrollConversation(up: lines) }
 
     func showNewest(on model: ChatModel) -> ChatEffects { model.scrollConversation(toBeginning: false) }

@@ -22,7 +22,7 @@ extension ChatModel {
     }
 
     private func findInLetter(_ words: String) {
-        guard let letter = screen.view.pane.wholeText(in: self) else {
+        guard let letter = wholeText else {
             guard screen.view.isInbox else {
                 return say("Open what was found first; /find looks through that.", .failure)
             }

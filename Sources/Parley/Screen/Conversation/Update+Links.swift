@@ -35,7 +35,7 @@ extension ChatModel {
     /// there is neither.
     private func linksInView() -> LinkList? {
         guard let conversation = conversationInView else {
-            return (screen.view.reader ?? screen.view.pane.wholeText(in: self)).map { LinkList(in: $0) }
+            return (screen.view.reader ?? wholeText).map { LinkList(in: $0) }
         }
         var entries: [LinkList.Entry] = []
         var known: Set<Link> = []

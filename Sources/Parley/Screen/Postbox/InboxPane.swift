@@ -201,14 +201,6 @@ struct InboxPane: Pane {
             count: model.network.inbox.letters.count)
     }
 
-    func wholeText(in model: ChatModel) -> Reader? {
-        guard let letter = model.network.inbox.openLetter, !letter.isUnreadable else { return nil }
-        let box = model.network.inbox.fullName(ofBox: letter.postboxId)
-        return model.reader(
-            letter.message, from: letter.from, in: box, at: letter.createdAt, about: letter.subject,
-            fileName: letter.fileName)
-    }
-
     func addressee(in model: ChatModel) -> Addressee {
         let reply = model.settings.keys.label(of: .reply, in: Self.self).map { "\($0) replies, " } ?? ""
         return .nobody("This is the postbox: \(reply)/post USER/POSTBOX TEXT writes a letter.")

@@ -137,8 +137,6 @@ struct ExcerptPane: Pane {
         return []
     }
 
-    func wholeText(in model: ChatModel) -> Reader? { model.cutMessage(in: excerpt.conversation) }
-
     func addressee(in model: ChatModel) -> Addressee {
         let name = excerpt.conversation.name
         guard model.network.conversations.index(of: name) != nil else {

@@ -210,7 +210,7 @@ extension ChatModel {
             if network.inbox.openLetter == nil { network.inbox.openSelected() }
             if network.inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
         }
-        guard let reader = screen.view.pane.wholeText(in: self) else { return say("Every message in view is whole.") }
+        guard let reader = wholeText else { return say("Every message in view is whole.") }
         read(reader)
     }
 
@@ -223,9 +223,19 @@ extension ChatModel {
         screen.focus = .main
     }
 
+    /// What is read whole when the person asks for that: the open letter, or a message of which a part is shown.
+    var wholeText: Reader? {
+        if let conversation = conversationInView { return cutMessage(in: conversation) }
+        if let letter = screen.view.search?.openLetter { return reader(of: letter) }
+        guard screen.view.isInbox, let letter = network.inbox.openLetter, !letter.isUnreadable else { return nil }
+        return reader(
+            letter.message, from: letter.from, in: network.inbox.fullName(ofBox: letter.postboxId),
+            at: letter.createdAt, about: letter.subject, fileName: letter.fileName)
+    }
+
     /// A message of which a conversation shows a part: the selected one, or the one that was when the text was begun,
     /// else the lowest in view.
-    func cutMessage(in conversation: Conversation) -> Reader? {
+    private func cutMessage(in conversation: Conversation) -> Reader? {
         let layout = layout(of: conversation)
         if let selected = selectedRow ?? rowBeforeText, layout.isCut(selected) { return reader(of: selected) }
         var seen: RowPosition?

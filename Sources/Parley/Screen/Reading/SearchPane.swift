@@ -245,10 +245,6 @@ struct SearchPane: Pane {
         if first != search.firstVisible { model.screen.view.search?.firstVisible = first }
     }
 
-    func wholeText(in model: ChatModel) -> Reader? {
-        search.openLetter.map(model.reader)
-    }
-
     func addressee(in model: ChatModel) -> Addressee {
         let keys = [(Action.open, "goes to a message"), (.escape, "closes the list")]
             .compactMap { action, words in
