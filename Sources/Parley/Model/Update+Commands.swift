@@ -107,7 +107,7 @@ extension ChatModel {
     func writableTopic() -> String? {
         switch screen.view.pane.addressee(in: self) {
         case .topic(let name): return name
-        case .nobody(let words):
+        case .nobody(let words, _):
             say(words, .failure)
             return nil
         }

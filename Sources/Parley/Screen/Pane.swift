@@ -53,8 +53,6 @@ protocol Pane: Sendable {
     /// Where a line goes that is sent while it is shown.
     func addressee(in model: ChatModel) -> Addressee
 
-    func placeholder(in model: ChatModel) -> String
-
     // MARK: View
 
     func draw(in frame: Frame)
@@ -68,8 +66,19 @@ protocol Pane: Sendable {
 
 enum Addressee: Hashable, Sendable {
     case topic(String)
-    /// Nowhere, and why.
-    case nobody(String)
+    /// Nowhere, and why; `hint` stands in the place of the text.
+    case nobody(String, hint: String)
+
+    /// Nowhere, since no topic is open.
+    static let noTopic = Addressee.nobody("Open a topic first.", hint: "")
+
+    /// What stands in the place of the text while there is none.
+    var hint: String {
+        switch self {
+        case .topic(let name): "write to \(name)"
+        case .nobody(_, let hint): hint
+        }
+    }
 }
 
 extension Pane {
@@ -107,8 +116,7 @@ extension Pane {
     func escape(on model: ChatModel) -> Bool { false }
     func showNewest(on model: ChatModel) -> ChatEffects { [] }
     func settle(_ layout: ScreenLayout, on model: ChatModel) {}
-    func addressee(in model: ChatModel) -> Addressee { .nobody("Open a topic first.") }
-    func placeholder(in model: ChatModel) -> String { "" }
+    func addressee(in model: ChatModel) -> Addressee { .noTopic }
     func position(in frame: Frame) -> String { "" }
     func isUseful(_ action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
 }

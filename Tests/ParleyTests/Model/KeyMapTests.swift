@@ -232,12 +232,12 @@ struct KeyMapTests {
         desk.press(.character("m"))
         desk.press(.character(" "))
         #expect(desk.model.network.inbox.marked == ["l1"])
-        #expect(InboxPane(box: nil).placeholder(in: desk.model).contains("a to reply"))
+        #expect(InboxPane(box: nil).addressee(in: desk.model).hint.contains("a to reply"))
         desk.model.configure(ChatSettings(try file("'postbox.reply': 'none'"), Profile()))
         #expect(
             InboxPane(box: nil).addressee(in: desk.model)
                 == .nobody(
-                    "This is the postbox: /post USER/POSTBOX TEXT writes a letter."))
+                    "This is the postbox: /post USER/POSTBOX TEXT writes a letter.", hint: "/post USER/POSTBOX TEXT"))
     }
 
     @Test("After a chord's first key the bottom line says what may follow; then it is done, or nothing is")

@@ -81,7 +81,7 @@ extension Frame {
     /// What stands in the place of the text: where it would go, or that it would wait. Only what can be sent is
     /// promised.
     private var placeholder: String {
-        let words = model.screen.view.pane.placeholder(in: model)
+        let words = model.screen.view.pane.addressee(in: model).hint
         switch model.prospect {
         case .goes: return words
         case .waits, .needsConnecting: return prospectWords ?? words

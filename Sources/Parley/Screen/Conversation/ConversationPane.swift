@@ -114,19 +114,14 @@ struct ConversationPane: Pane {
     func showNewest(on model: ChatModel) -> ChatEffects { model.scrollConversation(toBeginning: false) }
 
     func addressee(in model: ChatModel) -> Addressee {
-        guard let name else { return .nobody("Join a topic first: /join chat.lobby") }
+        guard let name else { return .nobody("Join a topic first: /join chat.lobby", hint: "/join TOPIC") }
         guard model.network.conversations.named(name)?.isPattern == false else {
-            return .nobody("\(name) is a pattern for many topics. /join the one to write to.")
+            let words = "\(name) is a pattern for many topics. /join the one to write to."
+            return .nobody(words, hint: "/join a topic to write")
         }
         // Without a screen the core refuses the line, and keeps it with the reason.
         guard model.hasScreen, let words = model.readOnlyWords(of: name) else { return .topic(name) }
-        return .nobody("\(words). Ask the network's administrator for access.")
-    }
-
-    func placeholder(in model: ChatModel) -> String {
-        guard let name else { return "/join TOPIC" }
-        if model.network.conversations.named(name)?.isPattern == true { return "/join a topic to write" }
-        return model.readOnlyWords(of: name) ?? "write to \(name)"
+        return .nobody("\(words). Ask the network's administrator for access.", hint: words)
     }
 
     func draw(in frame: Frame) {

@@ -32,7 +32,7 @@ extension ChatModel {
     }
 
     private var prospectOfLine: SendProspect {
-        if case .nobody(let words) = screen.view.pane.addressee(in: self) { return .goesNowhere(words) }
+        if case .nobody(let words, _) = screen.view.pane.addressee(in: self) { return .goesNowhere(words) }
         return prospectOfMessage
     }
 

@@ -122,14 +122,12 @@ struct LabPane: Pane {
     }
 
     func addressee(in model: ChatModel) -> Addressee {
-        guard let topic = model.lab?.topic, model.network.conversations.index(of: topic) != nil else {
-            return .nobody(LabWords.needsTopic)
+        let topic = model.lab?.topic
+        guard let topic, model.network.conversations.index(of: topic) != nil else {
+            let hint = topic.map { model.readOnlyWords(of: $0) ?? Addressee.topic($0).hint }
+            return .nobody(LabWords.needsTopic, hint: hint ?? "/lab")
         }
         return ConversationPane(name: topic).addressee(in: model)
-    }
-
-    func placeholder(in model: ChatModel) -> String {
-        model.lab?.topic.map { ConversationPane(name: $0).placeholder(in: model) } ?? "/lab"
     }
 
     func draw(in frame: Frame) { if let lab = frame.model.lab { frame.drawLab(lab) } }

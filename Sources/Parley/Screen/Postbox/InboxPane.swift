@@ -202,13 +202,10 @@ struct InboxPane: Pane {
     }
 
     func addressee(in model: ChatModel) -> Addressee {
-        let reply = model.settings.keys.label(of: .reply, in: Self.self).map { "\($0) replies, " } ?? ""
-        return .nobody("This is the postbox: \(reply)/post USER/POSTBOX TEXT writes a letter.")
-    }
-
-    func placeholder(in model: ChatModel) -> String {
-        let reply = model.settings.keys.label(of: .reply, in: Self.self).map { ", or \($0) to reply" } ?? ""
-        return "/post USER/POSTBOX TEXT" + reply
+        let (reply, letter) = (model.settings.keys.label(of: .reply, in: Self.self), "/post USER/POSTBOX TEXT")
+        return .nobody(
+            "This is the postbox: \(reply.map { "\($0) replies, " } ?? "")\(letter) writes a letter.",
+            hint: letter + (reply.map { ", or \($0) to reply" } ?? ""))
     }
 
     func draw(in frame: Frame) { frame.drawInbox(box) }

@@ -180,14 +180,8 @@ struct ReaderPane: Pane {
 
     /// A line goes where it would go from what is below.
     func addressee(in model: ChatModel) -> Addressee {
-        below(in: model)?.pane.addressee(in: model) ?? .nobody("Open a topic first.")
-    }
-
-    func placeholder(in model: ChatModel) -> String { below(in: model)?.pane.placeholder(in: model) ?? "" }
-
-    private func below(in model: ChatModel) -> MainView? {
         let below = model.screen.viewBelowReader
-        return below.reader == nil ? below : nil
+        return below.reader == nil ? below.pane.addressee(in: model) : .noTopic
     }
 
     func draw(in frame: Frame) { frame.drawReader(reader) }

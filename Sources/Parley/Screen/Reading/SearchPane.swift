@@ -250,10 +250,9 @@ struct SearchPane: Pane {
             .compactMap { action, words in
                 model.settings.keys.label(of: action, in: Self.self).map { "\($0) \(words)" }
             }
-        return .nobody("This is what was found" + (keys.isEmpty ? "." : ": \(keys.joined(separator: ", "))."))
+        let words = "This is what was found" + (keys.isEmpty ? "." : ": \(keys.joined(separator: ", ")).")
+        return .nobody(words, hint: "/search WORDS")
     }
-
-    func placeholder(in model: ChatModel) -> String { "/search WORDS" }
 
     func draw(in frame: Frame) { frame.drawSearch(search) }
 
