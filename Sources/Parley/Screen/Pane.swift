@@ -44,9 +44,6 @@ protocol Pane: Sendable {
     /// Closes what is open in it; returns whether anything was.
     func escape(on model: ChatModel) -> Bool
 
-    /// Goes to the newest of what it shows, as the text's keys ask for it.
-    func showNewest(on model: ChatModel) -> ChatEffects
-
     /// Keeps its cursor on a row and the row in view, after any event.
     func settle(_ layout: ScreenLayout, on model: ChatModel)
 
@@ -114,7 +111,6 @@ extension Pane {
     func scroll(up lines: Int, on model: ChatModel) -> ChatEffects { [] }
     func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects { [] }
     func escape(on model: ChatModel) -> Bool { false }
-    func showNewest(on model: ChatModel) -> ChatEffects { [] }
     func settle(_ layout: ScreenLayout, on model: ChatModel) {}
     func addressee(in model: ChatModel) -> Addressee { .noTopic }
     func position(in frame: Frame) -> String { "" }

@@ -26,7 +26,7 @@ struct ComposePane: Pane {
         case .complete: model.complete(by: 1)
         case .completePrevious: model.complete(by: -1)
         case .edit: return .screen(.edit(model.compose.text))
-        case .toEnd: return model.screen.view.pane.showNewest(on: model)
+        case .toEnd: return model.showNewest()
         }
         return []
     }
@@ -61,9 +61,7 @@ struct ComposePane: Pane {
 
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         let (isQuoted, count) = (model.compose.editor.quotesNextKey, model.compose.editor.count)
-        if key == Key(.end), model.compose.isEmpty, !awaitsKey(in: model) {
-            return model.screen.view.pane.showNewest(on: model)
-        }
+        if key == Key(.end), model.compose.isEmpty, !model.compose.editor.awaitsKey { return model.showNewest() }
         if case .character = key.code, key.modifiers.isEmpty, model.compose.editor.isFull {
             model.sayFull("There is no room")
         }

@@ -111,8 +111,6 @@ struct ConversationPane: Pane {
 
     func scroll(up lines: Int, on model: ChatModel) -> ChatEffects { model.scrollConversation(up: lines) }
 
-    func showNewest(on model: ChatModel) -> ChatEffects { model.scrollConversation(toBeginning: false) }
-
     func addressee(in model: ChatModel) -> Addressee {
         guard let name else { return .nobody("Join a topic first: /join chat.lobby", hint: "/join TOPIC") }
         guard model.network.conversations.named(name)?.isPattern == false else {

@@ -328,4 +328,11 @@ extension ChatModel {
         screen.marks.landing = nil
         return toBeginning ? loadHistory(topic.name) : []
     }
+
+    /// Goes to the newest of what is shown, as the text's keys ask for it.
+    func showNewest() -> ChatEffects {
+        if let excerpt = screen.view.excerpt { return ExcerptPane(excerpt: excerpt).perform(.toEnd, on: self) }
+        if let reader = screen.view.reader { return ReaderPane(reader: reader).perform(.toEnd, on: self) }
+        return scrollConversation(toBeginning: false)
+    }
 }

@@ -129,7 +129,7 @@ struct ExcerptPane: Pane {
     }
 
     /// Goes to the conversation itself, and joins it where it is not.
-    func showNewest(on model: ChatModel) -> ChatEffects {
+    private func showNewest(on model: ChatModel) -> ChatEffects {
         let name = excerpt.conversation.name
         guard model.network.conversations.index(of: name) != nil else { return model.join(name) }
         model.network.conversations.update(name) { $0.scroll = .bottom }

@@ -173,11 +173,6 @@ struct ReaderPane: Pane {
         return true
     }
 
-    func showNewest(on model: ChatModel) -> ChatEffects {
-        look(at: .end, on: model)
-        return []
-    }
-
     /// A line goes where it would go from what is below.
     func addressee(in model: ChatModel) -> Addressee {
         let below = model.screen.viewBelowReader
