@@ -90,12 +90,15 @@ extension ChatModel {
         // Another key has made it untrue.
         notices.withdraw(about: .quitting)
         if logScroll == nil, palette == nil, let overlay = screen.overlay { return press(key, over: overlay) }
-        if screen.chord.isEmpty, screen.overlay == nil, undoesDeletion(key) {
-            undoDeletion()
-            return []
+        if screen.chord.isEmpty, screen.overlay == nil {
+            if undoesDeletion(key) {
+                undoDeletion()
+                return []
+            }
+            // The key belongs to what was begun with the one before, whatever it means elsewhere.
+            if screen.focus == .compose, compose.editor.awaitsKey { return ComposePane().type(key, on: self) }
         }
         let pane = pane
-        if screen.chord.isEmpty, pane.awaitsKey(in: self) { return pane.type(key, on: self) }
         let keys = screen.chord + [key]
         screen.chord = []
         noteSlash(key)

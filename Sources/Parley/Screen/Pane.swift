@@ -26,9 +26,6 @@ protocol Pane: Sendable {
     /// Whether a key that has a meaning everywhere is one of the text's here now.
     func keeps(_ key: Key, in model: ChatModel) -> Bool
 
-    /// Whether the next key belongs to what was begun with the one before, whatever it means elsewhere.
-    func awaitsKey(in model: ChatModel) -> Bool
-
     /// Takes a key that is none of its own and has no meaning everywhere.
     func type(_ key: Key, on model: ChatModel) -> ChatEffects
 
@@ -96,7 +93,6 @@ extension Pane {
         return model.settings.keys[Action.self].hints.filter { isUseful(actions[$0.place], in: model) }
     }
     func keeps(_ key: Key, in model: ChatModel) -> Bool { false }
-    func awaitsKey(in model: ChatModel) -> Bool { false }
 
     func type(_ key: Key, on model: ChatModel) -> ChatEffects { typeText(key, on: model) }
 

@@ -57,8 +57,6 @@ struct ComposePane: Pane {
         model.compose.editor.keeps(key) || model.compose.editor.keepsForChanging(key)
     }
 
-    func awaitsKey(in model: ChatModel) -> Bool { model.compose.editor.awaitsKey }
-
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         let (isQuoted, count) = (model.compose.editor.quotesNextKey, model.compose.editor.count)
         if key == Key(.end), model.compose.isEmpty, !model.compose.editor.awaitsKey { return model.showNewest() }
