@@ -13,11 +13,8 @@ protocol Pane: Sendable {
 
     func perform(_ action: Action, on model: ChatModel) -> ChatEffects
 
-    /// Whether a key of its own means anything now; one that does not is taken as if it were none of its own.
-    func hasMeaning(_ action: Action, in model: ChatModel) -> Bool
-
-    /// Whether one of its own keys means anything now, where that depends on the key; otherwise on the action alone.
-    func takes(_ key: Key, as action: Action, in model: ChatModel) -> Bool
+    /// Of what use one of its own actions is now: by a key, or by its words where that is nil.
+    func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse
 
     /// Does what was chosen by its words from among all actions, if there is something to do it to; otherwise says why
     /// not.
@@ -53,9 +50,14 @@ protocol Pane: Sendable {
 
     /// What the bottom line says on its right of where the person looks.
     func position(in frame: Frame) -> String
+}
 
-    /// Whether a key of its own does something now; others are not hinted.
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool
+enum KeyUse: Hashable, Sendable {
+    /// It means nothing: its key is taken as if it were none of the pane's own.
+    case notTaken
+    /// It does nothing now, and is not hinted.
+    case idle
+    case useful
 }
 
 enum Addressee: Hashable, Sendable {
@@ -78,11 +80,12 @@ enum Addressee: Hashable, Sendable {
 extension Pane {
     static var title: String { Action.title }
 
-    func hasMeaning(_ action: Action, in model: ChatModel) -> Bool { true }
-    func takes(_ key: Key, as action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
+    func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse { .useful }
 
     func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
-        guard hasMeaning(action, in: model) else { return model.tell("There is nothing here to do that to.") }
+        guard use(of: action, by: nil, in: model) != .notTaken else {
+            return model.tell("There is nothing here to do that to.")
+        }
         model.screen.focus = .main
         return perform(action, on: model)
     }
@@ -90,8 +93,11 @@ extension Pane {
     /// What the bottom line says of its own keys.
     func hints(in model: ChatModel) -> [KeyMap.Hint] {
         let actions = Action.allCases
-        return model.settings.keys[Action.self].hints.filter { isUseful(actions[$0.place], in: model) }
+        return model.settings.keys[Action.self].hints.filter {
+            use(of: actions[$0.place], by: nil, in: model) == .useful
+        }
     }
+
     func keeps(_ key: Key, in model: ChatModel) -> Bool { false }
 
     func type(_ key: Key, on model: ChatModel) -> ChatEffects { typeText(key, on: model) }
@@ -110,5 +116,4 @@ extension Pane {
     func settle(_ layout: ScreenLayout, on model: ChatModel) {}
     func addressee(in model: ChatModel) -> Addressee { .noTopic }
     func position(in frame: Frame) -> String { "" }
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
 }

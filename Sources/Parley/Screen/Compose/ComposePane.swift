@@ -32,11 +32,12 @@ struct ComposePane: Pane {
     }
 
     /// Where there is nothing to complete, Tab goes on to the next pane.
-    func hasMeaning(_ action: Action, in model: ChatModel) -> Bool {
+    func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
         switch action {
-        case .complete: model.canComplete(isBackwards: false)
-        case .completePrevious: model.canComplete(isBackwards: true)
-        default: true
+        case .complete: model.canComplete(isBackwards: false) ? .useful : .notTaken
+        case .completePrevious: model.canComplete(isBackwards: true) ? .useful : .notTaken
+        case .send, .newLine: model.compose.hasContent ? .useful : .idle
+        case .edit, .toEnd: .useful
         }
     }
 
@@ -44,8 +45,7 @@ struct ComposePane: Pane {
         model.screen.focus = .compose
         switch action {
         case .send where !model.compose.hasContent: model.say("There is nothing to send.")
-        case .complete where !hasMeaning(action, in: model), .completePrevious where !hasMeaning(action, in: model):
-            model.say("There is nothing to complete.")
+        case _ where use(of: action, by: nil, in: model) == .notTaken: model.say("There is nothing to complete.")
         case .send, .newLine, .complete, .completePrevious, .edit, .toEnd: return perform(action, on: model)
         }
         return []
@@ -71,11 +71,4 @@ struct ComposePane: Pane {
     }
 
     func draw(in frame: Frame) { frame.drawCompose() }
-
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool {
-        switch action {
-        case .send, .newLine: model.compose.hasContent
-        default: true
-        }
-    }
 }

@@ -56,12 +56,14 @@ struct ConversationPane: Pane {
     }
 
     /// Letters that are keys where something is unsent or selected begin a text where nothing is.
-    func hasMeaning(_ action: Action, in model: ChatModel) -> Bool {
+    func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
         switch action {
-        case .copy, .quote, .details: model.selectedRow != nil
-        case .findPrevious, .findNext: model.screen.marks.find != nil
-        case .sendAgain, .dropLine: model.chosenLine != nil
-        default: true
+        case .copy, .quote, .details: model.selectedRow != nil ? .useful : .notTaken
+        case .findPrevious, .findNext: model.screen.marks.find != nil ? .useful : .notTaken
+        case .sendAgain, .dropLine: model.chosenLine != nil ? .useful : .notTaken
+        case .toEnd: name == nil || model.topicInView?.scroll == .bottom ? .idle : .useful
+        case .escape: model.screen.trail.isEmpty ? .idle : .useful
+        case .up, .down, .toBeginning, .open: .useful
         }
     }
 
@@ -78,7 +80,7 @@ struct ConversationPane: Pane {
             (model.screen.marks.selection, model.screen.marks.find) = (nil, nil)
         default: break
         }
-        if hasMeaning(action, in: model) { return perform(action, on: model) }
+        if use(of: action, by: nil, in: model) != .notTaken { return perform(action, on: model) }
         model.screen = before
         switch action {
         case .copy, .quote, .details: model.say(model.noSelectionWords)
@@ -134,13 +136,5 @@ struct ConversationPane: Pane {
         }
         if conversation.unread > 0 { return "↓ \(Wording.compact(conversation.unread)) new" }
         return frame.model.layout(of: conversation, in: frame.layout.main, texts: frame.texts).wordsBelow ?? "⇣ bottom"
-    }
-
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool {
-        switch action {
-        case .toEnd: name.map { model.network.conversations.named($0)?.scroll != .bottom } ?? false
-        case .escape: !model.screen.trail.isEmpty
-        default: hasMeaning(action, in: model)
-        }
     }
 }

@@ -85,13 +85,13 @@ struct LabPane: Pane {
         return model.tell(LabWords.isNoKey(key.label, leaves: model.settings.keys.label(of: .nextPane)))
     }
 
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool {
+    func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
         let isOn = model.lab?.isOn == true
-        switch action {
-        case .escape: return true
-        case .save: return model.lab?.glance != nil
-        case .longer: return isOn && model.lab?.choice.lasting != nil
-        default: return isOn
+        return switch action {
+        case .escape: .useful
+        case .save: model.lab?.glance != nil ? .useful : .idle
+        case .longer: isOn && model.lab?.choice.lasting != nil ? .useful : .idle
+        default: isOn ? .useful : .idle
         }
     }
 

@@ -39,7 +39,7 @@ struct LogPane: Pane {
         if compose.keeps(key, in: model) { return true }
         let action = model.settings.keys.action(of: key, in: ComposePane.self)
         guard let action, action == .complete || action == .completePrevious else { return false }
-        return compose.hasMeaning(action, in: model)
+        return compose.use(of: action, by: key, in: model) == .useful
     }
 
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
@@ -69,7 +69,9 @@ struct LogPane: Pane {
         return frame.model.logLayout(columns: area.columns).wordsBelow(edge, rows: area.rows) ?? "⇣ newest"
     }
 
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool { action != .toEnd || edge != .end }
+    func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
+        action != .toEnd || edge != .end ? .useful : .idle
+    }
 }
 
 extension ChatModel {

@@ -154,11 +154,11 @@ struct PalettePane: Pane {
         palette.found.isEmpty ? "0/0" : "\(palette.selected + 1)/\(palette.found.count)"
     }
 
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool {
+    func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
         switch action {
-        case .open: palette.selectedItem != nil
-        case .up, .down: palette.found.count > 1
-        default: true
+        case .open: palette.selectedItem != nil ? .useful : .idle
+        case .up, .down: palette.found.count > 1 ? .useful : .idle
+        case .escape, .nextPane, .previousPane, .pageUp, .pageDown: .useful
         }
     }
 

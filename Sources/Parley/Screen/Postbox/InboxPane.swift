@@ -101,9 +101,19 @@ struct InboxPane: Pane {
         return []
     }
 
+    func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
+        if let key, !takes(key, as: action, in: model) { return .notTaken }
+        return switch action {
+        case .open, .mark, .delete, .reply: model.network.inbox.selectedLetter != nil ? .useful : .idle
+        case .undo: model.network.inbox.deletion.undoableCount > 0 ? .useful : .idle
+        case .nextPage: model.network.inbox.hasMore && model.network.inbox.finding == nil ? .useful : .idle
+        default: .useful
+        }
+    }
+
     /// A space marks; while something is being written it goes on with that. Text and the keys that edit it are the
     /// filter's while that is being typed: only the rows are gone through meanwhile.
-    func takes(_ key: Key, as action: Action, in model: ChatModel) -> Bool {
+    private func takes(_ key: Key, as action: Action, in model: ChatModel) -> Bool {
         if model.network.inbox.filter?.isTyped == true {
             if key.modifiers.isEmpty, case .character = key.code { return false }
             return [.open, .up, .down, .filter, .markMatching].contains(action)
@@ -216,12 +226,4 @@ struct InboxPane: Pane {
         return count == 0 ? "0/0" : "\(min(inbox.selected + 1, count))/\(count)"
     }
 
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool {
-        switch action {
-        case .open, .mark, .delete, .reply: model.network.inbox.selectedLetter != nil
-        case .undo: model.network.inbox.deletion.undoableCount > 0
-        case .nextPage: model.network.inbox.hasMore && model.network.inbox.finding == nil
-        default: true
-        }
-    }
 }

@@ -94,11 +94,11 @@ struct ExcerptPane: Pane {
     }
 
     /// Letters that are keys where there is something for them begin a text where there is not.
-    func hasMeaning(_ action: Action, in model: ChatModel) -> Bool {
+    func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
         switch action {
-        case .copy, .quote: message(in: model) != nil
-        case .findPrevious, .findNext: model.screen.marks.find != nil
-        default: true
+        case .copy, .quote: message(in: model) != nil ? .useful : .notTaken
+        case .findPrevious, .findNext: model.screen.marks.find != nil ? .useful : .notTaken
+        case .escape, .up, .down, .toBeginning, .toEnd, .open: .useful
         }
     }
 
@@ -109,7 +109,7 @@ struct ExcerptPane: Pane {
         model.selectAsBeforeText()
         let isFind = action == .findPrevious || action == .findNext
         if isFind { model.screen.marks.find = model.screen.marks.find ?? model.screen.marks.findBeforeText }
-        if hasMeaning(action, in: model) { return perform(action, on: model) }
+        if use(of: action, by: nil, in: model) != .notTaken { return perform(action, on: model) }
         model.screen = before
         return model.tell(isFind ? ChatModel.noFindWords : model.noSelectionWords)
     }

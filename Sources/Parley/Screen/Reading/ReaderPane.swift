@@ -112,17 +112,16 @@ struct ReaderPane: Pane {
     }
 
     /// A letter is answered with a letter, and not quoted in a line; one that was sent is followed by another.
-    func hasMeaning(_ action: Action, in model: ChatModel) -> Bool {
+    func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
         switch action {
-        case .findNext, .findPrevious: reader.find != nil
-        case .quote where reader.sent != nil: true
-        case .quote: model.screen.trail.last?.conversation != nil
-        default: true
+        case .findNext, .findPrevious: reader.find != nil ? .useful : .notTaken
+        case .quote: reader.sent != nil || model.screen.trail.last?.conversation != nil ? .useful : .notTaken
+        case .escape, .up, .down, .toBeginning, .toEnd, .copy, .open: .useful
         }
     }
 
     func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
-        guard hasMeaning(action, in: model) else {
+        guard use(of: action, by: nil, in: model) != .notTaken else {
             return model.tell(action == .quote ? "A letter is answered in its postbox." : ChatModel.noFindWords)
         }
         model.screen.focus = .main

@@ -261,8 +261,8 @@ struct SearchPane: Pane {
         return count == 0 ? "0/0" : "\(search.selected + 1)/\(count)\(search.hasMore ? "+" : "")"
     }
 
-    func isUseful(_ action: Action, in model: ChatModel) -> Bool {
-        action != .open || search.selectedItem != nil
+    func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
+        action != .open || search.selectedItem != nil ? .useful : .idle
     }
 }
 
