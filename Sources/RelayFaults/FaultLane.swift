@@ -19,6 +19,9 @@ struct FaultLane: Sendable {
         /// Nil means that reads are written as they came.
         var pieceLength: Int?
         var cut: Cut?
+
+        /// How late a byte is at most.
+        var longestDelay: Duration { delay + jitter }
     }
 
     enum Step: Hashable, Sendable {
@@ -80,7 +83,7 @@ struct FaultLane: Sendable {
     mutating func change(_ rules: Rules, at now: Duration) {
         self.rules = rules
         allowedFrom = now
-        let latest = now + rules.delay + rules.jitter
+        let latest = now + rules.longestDelay
         for index in queue.indices { queue[index].due = min(queue[index].due, latest) }
         newestDue = min(newestDue, latest)
         if case .ended(let due, let isLost) = tail { tail = .ended(due: min(due, latest), isLost: isLost) }

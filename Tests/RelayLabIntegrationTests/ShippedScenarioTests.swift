@@ -99,8 +99,10 @@ struct ShippedScenarioTests {
     @Test("What is encrypted has no messages that the proxy could tell, and that is said")
     func encrypted() async throws {
         let proxy = try await FaultProxy.start(target: ServerAddress(host: "127.0.0.1", port: 1, usesTLS: true))
-        await #expect(throws: LabActError.encrypted(.duplicate)) {
-            try await ProxyLink(proxy).strike(LabAct(.duplicate))
+        let acts = LabAct.Name.allCases.filter(\.isOfMessage)
+        #expect(acts.count == FaultProxy.MessageFault.allCases.count, "Each fault of a message has an act")
+        for act in acts {
+            await #expect(throws: LabActError.encrypted(act)) { try await ProxyLink(proxy).strike(LabAct(act)) }
         }
         await proxy.close()
     }

@@ -61,22 +61,30 @@ public struct ProxyLink: LabLink {
 
     /// Sets what goes wrong. Of several conditions that refuse or silence, each does what it does.
     public func set(_ conditions: [LabAct]) async throws {
+        for act in conditions { try check(act) }
         try await proxy.set(
             conditions.compactMap { act in
-                if case .condition(let fault) = act.name.row.deed { fault(act) } else { nil }
+                switch act.name.row.deed {
+                case .condition(let fault): fault(act)
+                case .restore, .strike, .message, .server, .administrator, .client, .send, .reading: nil
+                }
             })
     }
 
     /// Does something to the connections that are there, or to their next message; throws `LabActError.encrypted` where
     /// no message can be told.
     public func strike(_ act: LabAct) async throws {
+        try check(act)
         switch act.name.row.deed {
         case .strike(let body): await body(proxy, act)
-        case .message(let fault):
-            guard !proxy.target.usesTLS else { throw LabActError.encrypted(fault.act) }
-            await proxy.strike(fault, act.direction)
+        case .message(let fault): await proxy.strike(fault, act.direction)
         case .condition, .restore, .server, .administrator, .client, .send, .reading:
             throw LabActError.notHere(act.name)
         }
+    }
+
+    /// Throws where the act spoils messages and the link is encrypted, of which the proxy can tell none.
+    private func check(_ act: LabAct) throws {
+        if act.name.isOfMessage, proxy.target.usesTLS { throw LabActError.encrypted(act.name) }
     }
 }

@@ -151,10 +151,20 @@ extension LabAct.Name {
     }
 
     /// Whether it is a condition of the link, which lasts until it is over or `restore` comes.
-    public var isCondition: Bool { if case .condition = row.deed { true } else { false } }
+    public var isCondition: Bool {
+        switch row.deed {
+        case .condition: true
+        case .restore, .strike, .message, .server, .administrator, .client, .send, .reading: false
+        }
+    }
 
     /// Whether it spoils single messages on a connection that goes on: the ledger counts them, and times no outage.
-    var isOfMessage: Bool { if case .message = row.deed { true } else { false } }
+    var isOfMessage: Bool {
+        switch row.deed {
+        case .message: true
+        case .condition, .restore, .strike, .server, .administrator, .client, .send, .reading: false
+        }
+    }
 
     /// Whether it needs a network that Parley started, since it is about the server or by its administrator.
     public var needsNetwork: Bool {
@@ -180,15 +190,4 @@ extension LabAct.Name {
 
     /// What ends it; nil where nothing does but `for`, or nothing at all.
     public var opposite: LabAct.Name? { row.opposite }
-}
-
-extension FaultProxy.MessageFault {
-    /// The act that makes it.
-    var act: LabAct.Name {
-        switch self {
-        case .duplicate: .duplicate
-        case .reorder: .reorder
-        case .drop: .drop
-        }
-    }
 }

@@ -39,11 +39,14 @@ struct LabPaneTests {
         #expect(desk.model.compose.isEmpty)
     }
 
-    @Test("The row that stands for an act does it")
+    @Test("The row that stands for an act does it, and each act on the link has one")
     func rowsOfActs() {
         for name in LabAct.Name.allCases {
-            guard let choice = name.choice else { continue }
-            #expect(choice.acts.contains { $0.name == name }, "\(name)")
+            if let choice = name.choice {
+                #expect(choice.acts.contains { $0.name == name }, "\(name)")
+            } else {
+                #expect(!name.isOfLink, "\(name) has no row")
+            }
         }
     }
 

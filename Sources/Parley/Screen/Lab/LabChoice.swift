@@ -85,9 +85,32 @@ extension LabAct.Name {
     var choice: LabChoice? {
         switch self {
         case .cut: .once
+        case .restore: .restore
+        case .refuse: .refuse
+        case .silence: .silence
         case .blackhole: .loseBoth
-        // All others are called as their rows are, but for what another row ends, and what the chat's person does.
-        default: LabChoice(rawValue: "\(self)")
+        case .delay: .delay
+        case .throttle: .throttle
+        case .split: .split
+        case .halfClose: .halfClose
+        case .duplicate: .duplicate
+        case .reorder: .reorder
+        case .drop: .drop
+        case .killServer: .killServer
+        case .stopLeader: .stopLeader
+        case .fillDisk: .fillDisk
+        case .expire: .expire
+        case .revoke: .revoke
+        case .kick: .kick
+        case .login: .login
+        case .ban: .ban
+        case .block: .block
+        case .background: .background
+        case .connect: .connect
+        // What another row ends.
+        case .startServer, .startLeader, .freeDisk, .unban, .readmit, .extend, .unblock, .foreground: nil
+        // What the chat's person does.
+        case .close, .send, .pause, .read: nil
         }
     }
 }
