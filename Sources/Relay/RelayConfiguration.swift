@@ -133,7 +133,7 @@ public struct RelayConfiguration: Sendable {
         clientID: String? = nil, reconnect: ReconnectPolicy = .parley, lifecycle: LifecyclePolicy = .immediate,
         outbox: OutboxPolicy = .parley, sessions: SessionPolicy = .shared, presence: PresencePolicy = PresencePolicy(),
         device: String? = nil,
-        store: LocalStore.Location = .memory, retention: RetentionPolicy = .parley, followsNetwork: Bool = true,
+        store: LocalStore.Location = .nowhere, retention: RetentionPolicy = .parley, followsNetwork: Bool = true,
         maximumMessageBytes: Int = 128 << 10, tls: TLSOptions? = nil, proxy: ProxyAddress? = nil,
         dialTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(8),
         pongTimeout: Duration = .seconds(5)

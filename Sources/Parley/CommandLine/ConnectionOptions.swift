@@ -297,7 +297,7 @@ struct ConnectionPlan: Sendable {
     var isAnonymous = false
     /// The file that the library's log is appended to; nil for none.
     var log: String?
-    /// The interactive client's local store; nil keeps it in memory.
+    /// The file of the interactive client's local store; nil keeps nothing.
     var store: String?
     var retention = RetentionPolicy.parley
     /// How long the first connection of chat, watch and tail may take; nil where nothing is said.

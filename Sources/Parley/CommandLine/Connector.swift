@@ -20,9 +20,6 @@ struct Connector: Sendable {
     var connectTimeout: Duration? { plan.connectTimeout }
     var reconnectName: String { plan.reconnectName }
 
-    /// Whether what its clients receive is kept on this machine.
-    var hasStore: Bool { if case .file = configuration.store { true } else { false } }
-
     /// What the network is to the lab now. A proxy leads elsewhere, to where this machine's cluster is not.
     var labSite: LabSite {
         if let labServer { return .network(labServer) }

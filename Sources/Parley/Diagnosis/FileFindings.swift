@@ -57,7 +57,7 @@ enum FileFindings {
     /// The local store of the interactive client. It is not taken: its owner may be running.
     static func localStore(_ path: String?) -> Finding {
         let name = "local store"
-        guard let path else { return Finding(name, .ok, "in memory: no user is known before the connection") }
+        guard let path else { return Finding(name, .ok, "none: no user is known before the connection") }
         guard access(path, F_OK) == 0 else { return Finding(name, .ok, "\(path) (not made yet)") }
         func closed(_ words: String) -> Finding {
             Finding(

@@ -23,7 +23,10 @@ struct NetworkState: Equatable, Sendable {
     var outbox = OutboxState()
     /// The topics that the person has named, while the local store is being opened; nil otherwise.
     var opening: [String]?
+    /// Whether what the person was at is written into the local store.
     var keepsDesk = false
+    /// Whether what was not sent outlives the program.
+    var keepsOutbox = false
 
     init(identity: Identity, status: ConnectionStatus) { (self.identity, self.status) = (identity, status) }
 

@@ -272,7 +272,7 @@ extension ChatModel {
     /// lost where no local store keeps it.
     private func quitUnlessUnsent(isGivenUp: Bool = false) -> ChatEffects {
         let failed = network.conversations.all.flatMap(\.failedLines).count {
-            !network.keepsDesk || isGivenUp && isOfThisRun($0.id)
+            !network.keepsOutbox || isGivenUp && isOfThisRun($0.id)
         }
         let count = network.outbox.messages.count + failed
         guard count > 0 else { return .screen(.quit) }

@@ -12,6 +12,7 @@ extension ChatModel {
         let named = network.opening ?? []
         network.opening = nil
         network.keepsDesk = desk.map { !$0.isReadOnly } ?? false
+        network.keepsOutbox = network.keepsDesk
         let kept = desk ?? KeptDesk()
         // One network's steps are enough for all that are in the window.
         if network.keepsDesk, kept.isUntouched, window.place == 0 { screen.tour = Tour() }

@@ -269,7 +269,7 @@ struct PlainAnnouncer {
         guard let (text, waits, isLetter) = own[news.id] else { return [] }
         if let (_, reason) = news.givenUp {
             var next = "/resend sends it again, /discard drops it."
-            if isLetter { next = model.network.keepsDesk ? "parley outbox send \(news.id) sends it again." : "" }
+            if isLetter { next = model.network.keepsOutbox ? "parley outbox send \(news.id) sends it again." : "" }
             return ["\(news.mayBeStored ? "Perhaps" : "Not") sent: \(text). \(reason) \(next)"]
         }
         switch news.state {

@@ -71,7 +71,7 @@ struct PlainSession {
     }
 
     private mutating func run(_ topics: [String], _ connector: Connector, _ configuration: ChatConfiguration) throws {
-        let keeps = connector.hasStore
+        let store = connector.configuration.store
         let signals = EndingSignals(stops: true)
         defer { signals.cancel(endsProcess: true) }
         let watcher = Task.detached { [numbers = signals.numbers, inputs, wakes] in
@@ -81,8 +81,8 @@ struct PlainSession {
             }
         }
         defer { watcher.cancel() }
-        let isNothingNamed = topics.isEmpty && configuration.settings.join.isEmpty && !keeps
-        apply(.start(topics: isNothingNamed ? [ChatModel.firstTopic] : topics, keeps: keeps))
+        let isNothingNamed = topics.isEmpty && configuration.settings.join.isEmpty && !store.keepsMessages
+        apply(.start(topics: isNothingNamed ? [ChatModel.firstTopic] : topics, keeps: store.keepsMessages))
         engine.start(connector, configuration)
         readInput()
         var deadline: ContinuousClock.Instant?
@@ -110,8 +110,8 @@ struct PlainSession {
         }
         // What was refused will not be sent by another run, so it is told rather than what waits.
         if let failure = refusals.failure ?? model.connectionGivenUp { throw failure }
-        guard hasEnded, let undone = model.undone(keeps: model.network.opening == nil ? model.network.keepsDesk : keeps)
-        else { return }
+        let keeps = model.network.opening == nil ? model.network.keepsOutbox : store.keepsOutbox
+        guard hasEnded, let undone = model.undone(keeps: keeps) else { return }
         throw CommandFailure(model.network.status.codeOfEnd, undone + model.network.status.hindrance)
     }
 

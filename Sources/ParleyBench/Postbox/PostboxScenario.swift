@@ -24,7 +24,7 @@ struct PostboxScenario: Sendable {
         deletions = min(words.number("deletions", 10_000, atLeast: 1), count / 4)
         self.server = server
         jetStream = JetStream(try await NATSConnection.connect(to: server.address))
-        client = RelayClient.bench(at: server.address) { $0.store = .memory }
+        client = RelayClient.bench(at: server.address) { $0.store = .nowhere }
     }
 
     static func run(_ words: Words) async throws -> [Measurement] {

@@ -209,11 +209,11 @@ struct StoreScenario {
             try await publisher.drained()
             await jetStream.connection.close()
             // The server's caches are filled before anything counts.
-            _ = try await readingRate(server.address, .memory)
+            _ = try await readingRate(server.address, .nowhere)
             let (with, without) = try await inTurns(2 * rounds) { round in
                 try await keepingRate(server.address, folder + "/tail-\(round).sqlite")
             } _: { _ in
-                try await readingRate(server.address, .memory)
+                try await readingRate(server.address, .nowhere)
             }
             let ratios = zip(with, without).map { $0 / $1 }
             return Measurement("store_tail").adding([

@@ -3,10 +3,8 @@ import NIOPosix
 
 // What is received is kept in the local store, where that is a file, and read from it while there is no connection.
 extension RelayClient {
-    /// Whether what is received outlives the client.
-    var keepsMessages: Bool {
-        if case .file = configuration.store { true } else { false }
-    }
+    /// Whether what is received is kept.
+    var keepsMessages: Bool { configuration.store.keepsMessages }
 
     /// Opens the local store on a thread that may wait for the disk, and tells how that went. The outbox gets back what
     /// is kept of it before anyone else has the store.
@@ -15,9 +13,12 @@ extension RelayClient {
     func beginOpeningStore() -> Task<LocalStore?, Never> {
         let (location, retention, upkeep) = (configuration.store, configuration.retention, lifecycle.upkeep)
         return Task { [publisher, clock = surroundings.clock, board = boards.stores] in
-            guard case .file(let path) = location else {
-                board.post(.memory)
+            let path: String
+            switch location {
+            case .nowhere:
+                board.post(.nowhere)
                 return nil
+            case .file(let place): path = place
             }
             do {
                 // Disks may be slow, and the pool of tasks is small.

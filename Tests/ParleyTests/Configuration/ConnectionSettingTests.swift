@@ -307,8 +307,8 @@ struct ConnectionSettingTests {
 
         let chat = try Connector(away, for: .chat(.ignore)).configuration
         #expect(chat.store == .file(away.store ?? "") && !chat.outbox.discardsOnClose)
-        #expect(try Connector(away, for: .presence).configuration.store == .memory)
-        #expect(try Connector(away).configuration.store == .memory)
+        #expect(try Connector(away, for: .presence).configuration.store == .nowhere)
+        #expect(try Connector(away).configuration.store == .nowhere)
     }
 
     @Test(

@@ -1022,7 +1022,7 @@ struct ComposeTests {
 
         // The lines may be told of as not sent before the end is; whether they are kept makes no difference.
         var failed = Desk.joined("chat.lobby", state: .connecting)
-        failed.model.network.keepsDesk = true
+        failed.model.network.keepsOutbox = true
         failed.enter("hello")
         for case .topics(.publish(let id, _, _)) in failed.effects.core {
             failed.send(.published(PublishNews(id: id, state: .failed(.connection(.timeLimit(.seconds(2)))))))

@@ -155,7 +155,7 @@ struct PlainAnnouncerTests {
     @Test("B32 A letter that was refused is said with its reason, leaves no draft behind, and is kept")
     func refusedLetter() throws {
         var plain = Self.lobby()
-        plain.desk.model.network.keepsDesk = true
+        plain.desk.model.network.keepsOutbox = true
         _ = plain.enter("/post bob/personal Lunch?")
         let id = try #require(plain.desk.model.network.outbox.messages.keys.first)
         let error = RelayError.tooLarge(bytes: 9, limit: 8)

@@ -31,7 +31,7 @@ struct AbsurdNumbersClientTests {
         }
         var configuration = network.configuration()
         configuration.namespace?.readsBatches = true
-        configuration.store = .memory
+        configuration.store = .nowhere
         let client = try await network.connected(configuration)
         let token = try await client.listMessages(limit: 2).nextToken
         let wire = try await network.server.connect()

@@ -139,7 +139,7 @@ actor StoreFeed {
     static func words(_ opening: LocalStore.Opening) -> String? {
         switch opening {
         // That there is a new one where there was none is no news to anybody.
-        case .memory, .found, .made: return nil
+        case .nowhere, .found, .made: return nil
         case .failed(let error): return error.words
         case .readOnly(let path):
             return "The local store \(path) may not be written: its history can be read, and nothing new is kept. "

@@ -244,7 +244,7 @@ extension RelayConfiguration {
     func besideLab(_ route: RelayRoute) -> RelayConfiguration {
         var other = self
         other.route = route
-        other.store = .memory
+        other.store = .nowhere
         other.handleAppLifecycle = false
         other.clientID = RelayConfiguration(servers: .fixed([])).clientID
         return other

@@ -85,7 +85,9 @@ extension ChatModel {
     }
 
     /// Takes what the person does not need any more out of the local store.
-    func forget(_ ids: [String]) -> ChatEffects { network.keepsDesk && !ids.isEmpty ? [.topics(.drop(ids: ids))] : [] }
+    func forget(_ ids: [String]) -> ChatEffects {
+        network.keepsOutbox && !ids.isEmpty ? [.topics(.drop(ids: ids))] : []
+    }
 
     // MARK: All of a topic
 

@@ -20,7 +20,7 @@ extension Publisher {
         fileprivate(set) var store: LocalStore?
         /// That this run lives; nil when it has no rows.
         fileprivate var run: StoreLock?
-        /// Whether anything is kept: the store is in a file, and the client is there.
+        /// Whether anything is kept: the store keeps the outbox, and the client is there.
         private(set) var isOn: Bool
         /// What of earlier runs' messages is sent; nil for all.
         fileprivate let choice: Set<String>?
@@ -38,7 +38,7 @@ extension Publisher {
         private static let delay = Duration.milliseconds(100)
 
         init(_ location: LocalStore.Location, _ choice: Set<String>?) {
-            if case .file = location { isOn = true } else { isOn = false }
+            isOn = location.keepsOutbox
             self.choice = choice
         }
 

@@ -126,7 +126,7 @@ final class Publisher: StorageObserver {
 
     /// - Parameters:
     ///   - maximumMessageBytes: the largest message to take; the server's own limit applies as well.
-    ///   - location: where messages are kept; in memory, nothing of it outlives the client.
+    ///   - location: where messages are kept; with `nowhere`, none outlives the client.
     ///   - choice: the identifiers of those that earlier runs left and this one is to send; nil for all.
     init(
         policy: OutboxPolicy, maximumMessageBytes: Int, clock: any Timekeeper, location: LocalStore.Location,

@@ -1,17 +1,33 @@
 extension LocalStore {
     /// Where a client's store is.
     public enum Location: Hashable, Sendable {
-        /// Nowhere: nothing outlives the client.
-        case memory
+        /// Nothing is kept.
+        case nowhere
         /// In this file, one for each user of a network. Its folder is made when it is missing; both are the owner's
         /// alone.
         case file(String)
+
+        /// Whether what is received, typed and chosen is kept.
+        package var keepsMessages: Bool {
+            switch self {
+            case .nowhere: false
+            case .file: true
+            }
+        }
+
+        /// Whether what is not sent yet outlives the client.
+        package var keepsOutbox: Bool {
+            switch self {
+            case .nowhere: false
+            case .file: true
+            }
+        }
     }
 
     /// How opening went.
     public enum Opening: Hashable, Sendable {
         /// Nothing is kept, as the configuration says.
-        case memory
+        case nowhere
         /// The store was there.
         case found
         /// There was none, and a new one was made.
@@ -29,7 +45,7 @@ extension LocalStore {
         public var isRecreated: Bool {
             switch self {
             case .made, .rescued: true
-            case .memory, .found, .readOnly, .failed: false
+            case .nowhere, .found, .readOnly, .failed: false
             }
         }
 
@@ -38,7 +54,7 @@ extension LocalStore {
             switch self {
             case .failed(let error): error
             case .readOnly(let path): StoreFailure.readOnly(path)
-            case .memory, .found, .made, .rescued: nil
+            case .nowhere, .found, .made, .rescued: nil
             }
         }
     }
