@@ -121,7 +121,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     /// Leaves the present connection for a new one, at once; false where nothing is or becomes connected.
     package func reconnect(for owner: isolated Owner) -> Bool {
         guard hasSession, status.state != .suspended else { return false }
-        handle(.connectionFailed(generation: generation, reason: .renewalRequested), for: owner)
+        handle(.connectionFailed(generation: generation, reason: .replacementRequested), for: owner)
         handle(.nudged, for: owner)
         return true
     }

@@ -53,7 +53,7 @@ public enum ConnectionReason: Error, Hashable {
 
 extension ConnectionReason {
     /// The present connection was left because its user wanted a new one.
-    package static let renewalRequested = ConnectionReason.connectionLost("a new connection was asked for")
+    package static let replacementRequested = ConnectionReason.connectionLost("a new connection was asked for")
 
     /// Whether the client makes no further attempt by itself after this reason.
     ///

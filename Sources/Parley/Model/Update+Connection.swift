@@ -43,7 +43,7 @@ extension ChatModel {
     private func noteOutage(_ before: ConnectionStatus, _ status: ConnectionStatus) {
         network.times.recovery = nil
         switch status.state {
-        case .reconnecting where before.state == .connected && status.reason != .renewalRequested:
+        case .reconnecting where before.state == .connected && status.reason != .replacementRequested:
             network.times.lostAt = now
             let resting = network.resting.topics
             network.conversations.updateAll { if !resting.contains($0.name) { $0.connectionLost() } }

@@ -4,8 +4,8 @@ public struct NotSentMessage: Hashable, Sendable, Identifiable {
     public var id: String
     /// Where it was to go.
     public var destination: Destination
-    /// What to show of it: a chat line's text, a letter's text, or JSON, which a key's value is; empty for the deletion
-    /// of a key.
+    /// What to show of it: ``MessageContent/text``, which for a key is its value as JSON; empty for the deletion of a
+    /// key.
     public var text: String
     /// Why it was not sent, in words for a person.
     public var reason: String
@@ -23,7 +23,7 @@ public struct NotSentMessage: Hashable, Sendable, Identifiable {
 }
 
 extension KeptPublish {
-    /// What to show of it: a chat line's text, a letter's text, or JSON.
+    /// What to show of it: ``MessageContent/text``.
     package var text: String { message.content?.text ?? "" }
 
     /// What it is about, where it is a letter that says so.

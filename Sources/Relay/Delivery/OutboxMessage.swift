@@ -24,8 +24,8 @@ extension Destination: CustomStringConvertible {
 
 /// A message on its way out: one that is made is not changed any more.
 ///
-/// It is a ``ChatLine``, a letter or a value in the form of the wire, with what its way depends on. It passes through
-/// many hands, so that a copy is one reference.
+/// It is a ``MessageContent`` in the form of the wire, with what its way depends on. It passes through many hands, so
+/// that a copy is one reference.
 public final class OutboxMessage: Sendable, Identifiable {
     /// The message's identifier, the same on every retry. A hash of it is sent as `Nats-Msg-Id` (``MessageKey``), or it
     /// is itself where the user's token has no key for that.

@@ -10,8 +10,8 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     public var sequence: UInt64
     /// The chat line's user name, else the sending client's identifier. Unauthenticated.
     public var from: String?
-    /// What to show: a chat line's text, a bare string, or JSON; nothing for an empty message. Remote text, to be made
-    /// safe before it is shown.
+    /// What to show of it: ``MessageContent/text``; nothing for an empty message. Remote text, to be made safe before
+    /// it is shown.
     public var text: String
     /// The message as it was sent; null for an empty one.
     public var message: MessageValue

@@ -91,7 +91,7 @@ struct RecoveryTests {
     func askedFor() {
         var desk = Desk.joined("chat.lobby")
         desk.send(.topic("chat.lobby", .messages([message(1, "before")])))
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .renewalRequested)))
+        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .replacementRequested)))
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .unreachable("x"), attempt: 1)))
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         for state in [.suspended, .reconnecting, .connected, .disconnected, .connecting, .connected]

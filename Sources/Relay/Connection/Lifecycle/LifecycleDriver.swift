@@ -75,7 +75,7 @@ final class LifecycleDriver {
             switch action {
             case .startTimer(let id, let moment): startTimer(.machine(id), at: moment, for: client)
             case .cancelTimer(let id): timers.cancel(.machine(id))
-            case .suspend, .rest, .resume, .probe, .renew:
+            case .suspend, .rest, .resume, .probe, .replace:
                 for event in action.connectionEvents(generation: client.connection.generation) {
                     client.connection.handle(event, for: client)
                 }

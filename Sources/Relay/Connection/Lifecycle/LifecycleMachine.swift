@@ -63,7 +63,7 @@ package struct LifecycleMachine: Sendable {
         /// Check that the connection still lives. One that is waited for is tried at once.
         case probe
         /// Leave the connection, which the server has given up by now, for a new one at once.
-        case renew
+        case replace
     }
 
     private enum Place {
@@ -212,7 +212,7 @@ package struct LifecycleMachine: Sendable {
         guard wantsConnection, !isSuspended else { return [] }
         // The grace went on while the machine slept; its timer may be late.
         if let grace, grace <= now { return suspend() }
-        return asleep >= patience ? renew(at: now) : check(at: now)
+        return asleep >= patience ? replace(at: now) : check(at: now)
     }
 
     private mutating func suspend() -> [Action] { change(to: .suspended) + [.suspend] }
@@ -230,9 +230,9 @@ package struct LifecycleMachine: Sendable {
         return isIdle ? [] : [.probe]
     }
 
-    private mutating func renew(at now: ContinuousClock.Instant) -> [Action] {
+    private mutating func replace(at now: ContinuousClock.Instant) -> [Action] {
         checkedAt = now
-        return isIdle ? [] : [.renew]
+        return isIdle ? [] : [.replace]
     }
 
     private mutating func startGrace(at now: ContinuousClock.Instant) -> [Action] {
@@ -269,7 +269,7 @@ extension LifecycleMachine.Action {
         case .suspend: return [.suspendRequested]
         case .rest: return [.restRequested]
         case .resume, .probe: return [.resumeRequested]
-        case .renew:
+        case .replace:
             let reason = ConnectionReason.connectionLost("the machine slept, or the program was stopped, for too long")
             return [.connectionFailed(generation: generation, reason: reason), .resumeRequested]
         }

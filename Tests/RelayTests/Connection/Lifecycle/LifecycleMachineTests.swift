@@ -20,7 +20,7 @@ import Testing
                 switch action {
                 case .startTimer(let id, let moment): timer = (id, moment)
                 case .cancelTimer(let id): if timer?.id == id { timer = nil }
-                case .suspend, .rest, .resume, .probe, .renew: calls.append(action)
+                case .suspend, .rest, .resume, .probe, .replace: calls.append(action)
                 }
             }
         }

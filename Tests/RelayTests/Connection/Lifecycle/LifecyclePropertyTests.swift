@@ -36,7 +36,7 @@ private struct WholeLife {
                 if lifecycle.policy.grace == nil, event != .stopping { unreasonable += 1 }
             case .resume: resumptions += 1
             case .probe: probes += 1
-            case .rest, .renew: break
+            case .rest, .replace: break
             }
             for event in action.connectionEvents(generation: connection.generation) { take(event) }
         }

@@ -85,7 +85,7 @@ struct LifecycleSignalTests {
         #expect(driver.calls == [.probe])
         driver.now += .seconds(240)
         driver.handle(.woke(after: .seconds(240)))
-        #expect(driver.calls == [.probe, .renew])
+        #expect(driver.calls == [.probe, .replace])
     }
 
     @Test("B24, B25: a sleep wakes no connection that rests or is not wanted")
@@ -155,14 +155,14 @@ struct LifecycleSignalTests {
 
     @Test("B25: each action means to the connection what its events say")
     func connectionEvents() {
-        for action in [LifecycleMachine.Action.resume, .probe, .renew] {
+        for action in [LifecycleMachine.Action.resume, .probe, .replace] {
             #expect(action.connectionEvents(generation: 1).last == .resumeRequested)
         }
         #expect(LifecycleMachine.Action.suspend.connectionEvents(generation: 1) == [.suspendRequested])
         #expect(LifecycleMachine.Action.rest.connectionEvents(generation: 1) == [.restRequested])
         // Neither of the two clocks tells which it was.
         let reason = ConnectionReason.connectionLost("the machine slept, or the program was stopped, for too long")
-        let renewal = LifecycleMachine.Action.renew.connectionEvents(generation: 1)
-        #expect(renewal.first == .connectionFailed(generation: 1, reason: reason))
+        let replacement = LifecycleMachine.Action.replace.connectionEvents(generation: 1)
+        #expect(replacement.first == .connectionFailed(generation: 1, reason: reason))
     }
 }
