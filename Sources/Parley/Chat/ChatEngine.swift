@@ -83,6 +83,7 @@ struct ChatEngine: Sendable {
                 switch request {
                 case .effect(let effect): await perform(effect)
                 case .letGo(let gate):
+                    await store.settle()
                     await client.lifecycleChanged(.stopping)
                     gate.open()
                 }
