@@ -83,12 +83,14 @@ struct ChatEngine: Sendable {
                 switch request {
                 case .effect(let effect): await perform(effect)
                 case .letGo(let gate):
+                    await client.outboxKept()
                     await store.settle()
                     await client.lifecycleChanged(.stopping)
                     gate.open()
                 }
             }
             await store.keepAll()
+            await client.outboxKept()
             kept.open()
             await stop()
             group.cancelAll()

@@ -1,9 +1,9 @@
 // Publishing: every message goes through the outbox, connected or not, and ends once.
 //
-// With a local store in a file, each call returns when its message is committed there, which takes as long as the disk
-// does; the message leaves then, and not before. The end of the process, however it comes, loses nothing from then on:
-// what was under way or waited leaves at the next start. While the store is being opened, and while the disk takes
-// nothing, messages wait in memory alone. Messages have the order of the calls, of which many may wait together.
+// With a local store in a file, each public call returns when its message is committed there, which takes as long as
+// the disk does; the message leaves then, and not before. The end of the process, however it comes, loses nothing from
+// then on: what was under way or waited leaves at the next start. While the store is being opened, and while the disk
+// takes nothing, messages wait in memory alone. Messages have the order of the calls, of which many may wait together.
 extension RelayClient {
     /// Where publishes are, from now on: of messages on topics and of letters to postboxes.
     public nonisolated var publishes: AsyncStream<PublishNews> { publisher.board.watch() }
@@ -100,6 +100,18 @@ extension RelayClient {
         return pending
     }
 
+    /// Puts a line of chat into the outbox as ``enqueueLine(topic:text:from:writtenAt:id:mayBeStored:keepsRefused:)``
+    /// does, kept where it is refused, and goes on before the disk has it (``outboxKept()``).
+    package nonisolated(nonsending) func submitLine(
+        topic: String, text: String, from name: String?, writtenAt time: Timestamp, id: String, mayBeStored: Bool
+    ) async throws(RelayError) {
+        try await publisher.submitAhead(
+            line(topic, text, from: name, writtenAt: time, mayBeStored: mayBeStored, id: id))
+    }
+
+    /// Returns when what was submitted is on the disk; at once where nothing is kept, and where the disk takes nothing.
+    package nonisolated(nonsending) func outboxKept() async { await publisher.kept() }
+
     /// So many lines are taken in at once, while whoever writes meanwhile waits.
     private static let linesTogether = 64
 
@@ -165,6 +177,15 @@ extension RelayClient {
                 letterTo: recipient, postbox: postbox, subject: subject, text: text, id: pending.id),
             for: pending, keepsRefused: keepsRefused)
         return pending
+    }
+
+    /// Puts a letter into the outbox as ``enqueueLetter(to:postbox:subject:text:id:keepsRefused:)`` does, kept where it
+    /// is refused, and goes on before the disk has it (``outboxKept()``).
+    package nonisolated(nonsending) func submitLetter(
+        to recipient: String, postbox: String, subject: String?, text: String, id: String
+    ) async throws(RelayError) {
+        try await publisher.submitAhead(
+            OutboxMessage(letterTo: recipient, postbox: postbox, subject: subject, text: text, id: id))
     }
 
     /// Sends a letter to a user's postbox and waits until it is stored.

@@ -348,6 +348,35 @@ struct KeptOutboxClientTests {
         #expect(try await kept.rows().isEmpty)
     }
 
+    @Test("B32 the chat goes on while the disk takes its time, until half of the outbox waits for it")
+    func submittedAhead() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration(outbox: OutboxPolicy(maximumMessages: 4)))
+        await client.setReachable(false)
+        let disk = StoppedDisk(try #require(await client.openingStore().value))
+        let news = Gathered(client.publishes)
+        await disk.stands()
+        @Sendable func submit(_ id: String) async throws {
+            try await client.submitLine(
+                topic: "chat.room", text: id, from: "alice", writtenAt: .now, id: id, mayBeStored: false)
+        }
+        for id in ["1", "2"] { try await submit(id) }
+        #expect(disk.isStopped && client.queuedCount == 2 && news.all.isEmpty)
+        let third = Task {
+            try await submit("3")
+            return disk.isStopped
+        }
+        try await eventually("the third line") { client.queuedCount == 3 }
+        disk.go()
+        #expect(try await !third.value)
+        try await submit("4")
+        await #expect(throws: RelayError.outboxFull) { try await submit("5") }
+        await client.outboxKept()
+        #expect(try await kept.rows().map(\.message.id) == ["1", "2", "3", "4", "5"])
+        #expect(try await client.notSent().map(\.id) == ["5"])
+        await client.close()
+    }
+
     @Test("B32 a line that is still on its way to the disk when the client is closed is kept, and said not to be sent")
     func closedWhileWriting() async throws {
         let kept = try KeptOutbox()

@@ -86,8 +86,7 @@ actor LettersFeed {
         case .stopDeleting: deletion?.cancel()
         case .post(let id, let user, let postbox, let subject, let text):
             do throws(RelayError) {
-                try await core.client.enqueueLetter(
-                    to: user, postbox: postbox, subject: subject, text: text, id: id, keepsRefused: true)
+                try await core.client.submitLetter(to: user, postbox: postbox, subject: subject, text: text, id: id)
             } catch {
                 await core.send(.published(PublishNews(id: id, state: .failed(error))))
             }

@@ -199,9 +199,8 @@ actor TopicsFeed {
             // A line waits for its writer's name where a token is to bring that.
             let awaitsName = !core.connector.isNamed && core.connector.tokenCommand != nil
             let writer = core.client.user ?? (awaitsName ? nil : core.connector.user)
-            try await core.client.enqueueLine(
-                topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id, mayBeStored: isAgain,
-                keepsRefused: true)
+            try await core.client.submitLine(
+                topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id, mayBeStored: isAgain)
         } catch {
             let news = PublishNews(id: id, state: .failed(error))
             await core.send(.published(news))

@@ -166,6 +166,13 @@ final class Publisher: StorageObserver {
         await kept()
     }
 
+    /// Takes a message in for a caller that goes on before the disk has it (``kept()``), unless the outbox is filling
+    /// up: what the disk lacks cannot leave and make room. One that is not taken waits on the disk for the person.
+    nonisolated(nonsending) func submitAhead(_ message: OutboxMessage) async throws(RelayError) {
+        try admit(message, keepsRefused: true)
+        if state.withLockedValue({ $0.delivery.isHalfFull }) { await kept() }
+    }
+
     /// Has what `body` admits leave together.
     func together<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         guard let connection = state.withLockedValue({ $0.route?.jetStream.connection }) else { return try body() }
