@@ -206,11 +206,14 @@ final class StoreWriter: Sendable {
     private func transaction<Value: Sendable>(
         isForced: Bool = false, _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
-        // A task that is cancelled meanwhile must not take back what was typed.
-        let writing = Task { [database] in
-            try await database.writeWithoutTransaction { try Self.transaction(in: $0, isForced: isForced, work) }
+        // A cancelled task must not take back what was typed, as it would with GRDB's asynchronous calls.
+        let outcome = Completion<Result<Value, any Error>>()
+        database.asyncWriteWithoutTransaction { database in
+            outcome.fulfil(Result { try Self.transaction(in: database, isForced: isForced, work) })
         }
-        do { return try await writing.value } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+        do {
+            return try await outcome.value().get()
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
             // SQLite says this of some damage, too: of a number of a page that is far beyond the file.
             guard state.withLockedValue({ exchange(&$0.isTrusted, with: false) }) else { throw error }
             let finding = try await database.writeWithoutTransaction {
