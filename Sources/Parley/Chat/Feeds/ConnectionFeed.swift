@@ -25,7 +25,7 @@ actor ConnectionFeed {
         (self.core, self.letters, user) = (core, letters, core.connector.user)
     }
 
-    func perform(_ request: Request) async {
+    nonisolated func perform(_ request: Request) async {
         switch request {
         case .setActive(let isActive): await core.client.setAppStateActive(isActive)
         case .setSuspension(let policy): await core.client.setLifecyclePolicy(policy)
