@@ -66,7 +66,7 @@ extension ChatModel {
         }
     }
 
-    /// Tells the core when the person came or went, and tries to connect at once when they came.
+    /// Tells the core when the person came, for which it tries to connect at once, or went.
     func noteAttention(_ change: Bool?) -> ChatEffects {
         guard let change else { return [] }
         network.times.lastNudge = now.instant
@@ -77,7 +77,7 @@ extension ChatModel {
         } else {
             leaveTerminal()
         }
-        return change ? [.connection(.setActive(true)), .connection(.nudge)] : [.connection(.setActive(false))]
+        return [.connection(.setActive(change))]
     }
 
     /// A key while waiting for the next attempt asks for it now, though not for every key of a fast typist.

@@ -1042,9 +1042,7 @@ struct ComposeTests {
         desk.press(.function(1))
         #expect(desk.press(.control("z")) == .screen(.suspendProcess))
         #expect(desk.send(.suspending) == [.connection(.setActive(false))])
-        #expect(
-            desk.send(.resumed)
-                == ChatEffects(core: [.connection(.setActive(true)), .connection(.nudge)], screen: [.redraw]))
+        #expect(desk.send(.resumed) == ChatEffects(core: [.connection(.setActive(true))], screen: [.redraw]))
         // Stopped without a word, by SIGSTOP, it has kept a connection that may be dead by now.
         #expect(desk.send(.resumed) == ChatEffects(core: [.connection(.probe)], screen: [.redraw]))
         desk.press(.escape)

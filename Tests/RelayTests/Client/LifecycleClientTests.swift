@@ -302,6 +302,18 @@ struct LifecycleClientTests {
         await client.close()
     }
 
+    @Test("B23 a return that is too quick for a look at the connection tries at once as well, in an outage")
+    func quickReturnWhileReconnecting() async throws {
+        let (network, client) = try await inAnOutage()
+        await client.setAppStateActive(false)
+        // As far as attempts keep apart, and less than the shortest grace.
+        network.time.advance(by: .milliseconds(500))
+        network.server.refuseDials(with: nil)
+        await client.setAppStateActive(true)
+        try await client.state(is: .connected)
+        await client.close()
+    }
+
     @Test("B24 a stop during `close` changes nothing, and what was closed stays so in the foreground")
     func whileClosing() async throws {
         let network = try MemoryNetwork()

@@ -135,6 +135,8 @@ final class LifecycleDriver {
         let signals = sources.compactMap { $0.look() }
         decide(event, for: client)
         if !wasSuspended { for signal in signals { decide(signal, for: client) } }
+        // A person is here again, and waits.
+        client.nudge()
     }
 
     private func decide(_ event: LifecycleEvent, for client: isolated RelayClient) {
@@ -180,8 +182,9 @@ extension RelayClient {
     /// Tells whether the application is in the foreground.
     ///
     /// The background disconnects after a second, unless ``RelayConfiguration/lifecycle`` says otherwise; the
-    /// foreground connects again. Works whether or not the client watches signals of its own
-    /// (``RelayConfiguration/handleAppLifecycle``); the last call or signal counts.
+    /// foreground connects again, and has the next attempt of an outage come at once (``nudge()``). Works whether or
+    /// not the client watches signals of its own (``RelayConfiguration/handleAppLifecycle``); the last call or signal
+    /// counts.
     public func setAppStateActive(_ isActive: Bool) { lifecycle.take(isActive ? .foreground : .background, for: self) }
 
     /// Tells what happens to the application, as a source would.
