@@ -115,7 +115,10 @@ struct ConversationPane: Pane {
 
     func addressee(in model: ChatModel) -> Addressee {
         guard let name else { return .nobody("Join a topic first: /join chat.lobby", hint: "/join TOPIC") }
-        guard model.network.conversations.named(name)?.isPattern == false else {
+        guard let conversation = model.network.conversations.named(name) else {
+            return .nobody("\(name) is not joined. /join \(name) to write there.", hint: "/join \(name) to write")
+        }
+        guard !conversation.isPattern else {
             let words = "\(name) is a pattern for many topics. /join the one to write to."
             return .nobody(words, hint: "/join a topic to write")
         }

@@ -225,5 +225,4 @@ struct InboxPane: Pane {
         let count = inbox.letters.count
         return count == 0 ? "0/0" : "\(min(inbox.selected + 1, count))/\(count)"
     }
-
 }

@@ -138,11 +138,7 @@ struct ExcerptPane: Pane {
     }
 
     func addressee(in model: ChatModel) -> Addressee {
-        let name = excerpt.conversation.name
-        guard model.network.conversations.index(of: name) != nil else {
-            return .nobody("\(name) is not joined. /join \(name) to write there.", hint: "/join \(name) to write")
-        }
-        return ConversationPane(name: name).addressee(in: model)
+        ConversationPane(name: excerpt.conversation.name).addressee(in: model)
     }
 
     func draw(in frame: Frame) { frame.drawExcerpt(excerpt) }
