@@ -36,6 +36,17 @@ struct ReaderTests {
         #expect(shows(desk, "… F4 reads the rest"))
     }
 
+    @Test("Beneath a message, a topic that was left meanwhile is none to write to, and that is said")
+    func left() {
+        var desk = Self.desk()
+        desk.press(.function(4))
+        desk.enter("/leave chat.lobby")
+        #expect(shows(desk, "from bob in chat.lobby") && shows(desk, "/join chat.lobby to write"))
+        desk.enter("hello")
+        #expect(desk.screen().last?.contains("chat.lobby is not joined. /join chat.lobby to write there.") == true)
+        #expect(desk.model.compose.text == "hello")
+    }
+
     @Test("F4 and a click on the last line shown open it, F4 closes it, and /read does the same")
     func ways() {
         var desk = Self.desk()

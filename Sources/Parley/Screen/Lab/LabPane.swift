@@ -122,11 +122,7 @@ struct LabPane: Pane {
     }
 
     func addressee(in model: ChatModel) -> Addressee {
-        let topic = model.lab?.topic
-        guard let topic, model.network.conversations.index(of: topic) != nil else {
-            let hint = topic.map { model.readOnlyWords(of: $0) ?? Addressee.topic($0).hint }
-            return .nobody(LabWords.needsTopic, hint: hint ?? "/lab")
-        }
+        guard let topic = model.lab?.topic else { return .nobody(LabWords.needsTopic, hint: "/lab") }
         return ConversationPane(name: topic).addressee(in: model)
     }
 
