@@ -84,7 +84,6 @@ struct ChatEngine: Sendable {
                 case .effect(let effect): await perform(effect)
                 case .letGo(let gate):
                     await client.outboxKept()
-                    await store.settle()
                     await client.lifecycleChanged(.stopping)
                     gate.open()
                 }

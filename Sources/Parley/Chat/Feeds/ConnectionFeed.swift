@@ -31,8 +31,13 @@ actor ConnectionFeed {
         case .setSuspension(let policy): await core.client.setLifecyclePolicy(policy)
         case .nudge: await core.client.nudge()
         case .probe: await core.client.lifecycleChanged(.probe)
-        case .disconnect: await core.client.disconnect()
-        case .reconnect: await core.client.reconnect()
+        case .disconnect:
+            // What was typed before leaves first.
+            await core.client.outboxKept()
+            await core.client.disconnect()
+        case .reconnect:
+            await core.client.outboxKept()
+            await core.client.reconnect()
         }
     }
 

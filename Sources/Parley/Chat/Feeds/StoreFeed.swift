@@ -7,7 +7,6 @@ actor StoreFeed {
         case open
         /// Keep which topics are joined, in their order.
         case keepJoined([String])
-        /// Keep a line that was typed. It may take a moment.
         case keepLine(KeptLine)
         /// Keep the text being written; an empty one is forgotten. It may take a moment.
         case keepDraft(Draft)
@@ -35,10 +34,10 @@ actor StoreFeed {
         switch request {
         case .open: await open()
         case .keepJoined(let topics): await keepJoined(topics)
+        case .keepLine(let line): await commit([.line(line)])
         case .keepIgnored(let name, let isIgnored): await commit([.ignored(name, isIgnored)])
         case .keepMuted(let name, let isMuted): await commit([.muted(name, isMuted)])
         case .keepChoice(let name, let value): await commit([.choice(name.kept, value)])
-        case .keepLine(let line): await keep(.line(line))
         case .keepDraft(let draft): await keep(.draft(conversation: draft.conversation, draft.text))
         case .keepPlace(let place): await keep(.place(place.kept))
         }
@@ -87,12 +86,6 @@ actor StoreFeed {
         for _ in 0..<4 where (try? await store.flush()) != nil { return }
     }
 
-    /// Writes what waits, as the process may be ended while it is stopped. A store in trouble is not waited for.
-    func settle() async {
-        guard trouble == nil, let store = await core.client.keptStore() else { return }
-        try? await store.flush()
-    }
-
     /// Keeps which topics were joined and left here, and in which order they were put. Another chat may share the
     /// store, and has joined others.
     private func keepJoined(_ topics: [String]) async {
@@ -105,8 +98,8 @@ actor StoreFeed {
         await commit(left.map { .leave($0) } + joined.map { .join($0) } + order)
     }
 
-    /// Keeps something within a moment, together with what else comes: a line, a draft and a mark of what was read at
-    /// once, behind the messages that came before.
+    /// Keeps something within a moment, together with what else comes: a draft and a mark of what was read at once,
+    /// behind the messages that came before.
     func keep(_ change: StoreChange) async {
         guard let store = await core.client.keptStore() else { return }
         await store.append([], [change])

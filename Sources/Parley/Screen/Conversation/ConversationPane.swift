@@ -1,3 +1,4 @@
+import Relay
 import Terminal
 
 /// A joined topic or pattern; a welcome while there is none.
@@ -115,12 +116,13 @@ struct ConversationPane: Pane {
 
     func addressee(in model: ChatModel) -> Addressee {
         guard let name else { return .nobody("Join a topic first: /join chat.lobby", hint: "/join TOPIC") }
-        guard let conversation = model.network.conversations.named(name) else {
-            return .nobody("\(name) is not joined. /join \(name) to write there.", hint: "/join \(name) to write")
-        }
-        guard !conversation.isPattern else {
+        let joined = model.network.conversations.named(name)?.isPattern
+        guard joined == false || joined == nil && (try? TopicPattern(name))?.isWildcard == false else {
             let words = "\(name) is a pattern for many topics. /join the one to write to."
             return .nobody(words, hint: "/join a topic to write")
+        }
+        guard joined != nil else {
+            return .nobody("\(name) is not joined. /join \(name) to write there.", hint: "/join \(name) to write")
         }
         // Without a screen the core refuses the line, and keeps it with the reason.
         guard model.hasScreen, let words = model.readOnlyWords(of: name) else { return .topic(name) }

@@ -131,12 +131,12 @@ final class LifecycleDriver {
     func take(_ event: LifecycleEvent, for client: isolated RelayClient) {
         guard event == .foreground else { return decide(event, for: client) }
         // Whoever comes back may have slept in between, which is nothing to a connection that is made anew.
-        let wasSuspended = isSuspended
+        let (wasSuspended, wasActive) = (isSuspended, machine.isActive)
         let signals = sources.compactMap { $0.look() }
         decide(event, for: client)
         if !wasSuspended { for signal in signals { decide(signal, for: client) } }
         // A person is here again, and waits.
-        client.nudge()
+        if !wasActive { client.nudge() }
     }
 
     private func decide(_ event: LifecycleEvent, for client: isolated RelayClient) {

@@ -93,8 +93,8 @@ package struct Delivery: Sendable {
     package var queuedCount: Int { count - inFlightCount }
     /// Whether nothing waits and nothing is under way.
     package var isEmpty: Bool { placed.isEmpty }
-    /// Whether half of the room is taken.
-    var isHalfFull: Bool { count > policy.maximumMessages / 2 || byteCount > policy.maximumBytes / 2 }
+    /// Whether a quarter of the room is taken.
+    var isFilling: Bool { count > policy.maximumMessages / 4 || byteCount > policy.maximumBytes / 4 }
     /// Whether everything that was there when the outbox was opened has ended, or been refused once.
     package var isFlushed: Bool { isOpen && backlogCount == 0 }
     /// Everything that has not ended, oldest first.

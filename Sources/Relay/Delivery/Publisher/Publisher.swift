@@ -170,7 +170,7 @@ final class Publisher: StorageObserver {
     /// up: what the disk lacks cannot leave and make room. One that is not taken waits on the disk for the person.
     nonisolated(nonsending) func submitAhead(_ message: OutboxMessage) async throws(RelayError) {
         try admit(message, keepsRefused: true)
-        if state.withLockedValue({ $0.delivery.isHalfFull }) { await kept() }
+        if state.withLockedValue({ $0.delivery.isFilling }) { await kept() }
     }
 
     /// Has what `body` admits leave together.

@@ -97,10 +97,10 @@ package enum StoreChange: Hashable, Sendable {
         }
     }
 
-    /// Whether it is what a person has read or typed, for which the next batch is written at once.
+    /// Whether it is what a person has read or is typing, for which the next batch is written at once.
     package var isPersonal: Bool {
         switch self {
-        case .draft, .line, .place, .readMark, .letterRead: true
+        case .draft, .place, .readMark, .letterRead: true
         default: false
         }
     }
