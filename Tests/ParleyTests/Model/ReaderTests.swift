@@ -45,6 +45,11 @@ struct ReaderTests {
         desk.enter("hello")
         #expect(desk.screen().last?.contains("chat.lobby is not joined. /join chat.lobby to write there.") == true)
         #expect(desk.model.compose.text == "hello")
+        var pattern = Desk.joined("chat.>")
+        pattern.send(.topic("chat.>", .messages([message(1, Self.long)])))
+        pattern.press(.function(4))
+        pattern.enter("/leave chat.>")
+        #expect(shows(pattern, "from bob in chat.lobby") && shows(pattern, "/join a topic to write"))
     }
 
     @Test("F4 and a click on the last line shown open it, F4 closes it, and /read does the same")

@@ -305,9 +305,12 @@ struct LifecycleClientTests {
     @Test("B23 a return that is too quick for a look at the connection tries at once as well, in an outage")
     func quickReturnWhileReconnecting() async throws {
         let (network, client) = try await inAnOutage()
-        await client.setAppStateActive(false)
         // As far as attempts keep apart, and less than the shortest grace.
         network.time.advance(by: .milliseconds(500))
+        // Whoever is here already does not return.
+        await client.setAppStateActive(true)
+        #expect(client.status.nextRetryAt != nil)
+        await client.setAppStateActive(false)
         network.server.refuseDials(with: nil)
         await client.setAppStateActive(true)
         try await client.state(is: .connected)
