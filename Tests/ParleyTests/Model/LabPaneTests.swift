@@ -26,6 +26,23 @@ struct LabPaneTests {
         #expect(desk.model.notices.shown?.text.contains("One moment") == true)
     }
 
+    @Test("A slash begins a command, whose letters are no keys of the lab")
+    func command() {
+        var desk = Scene.labOpened(Size(rows: 40, columns: 120))
+        desk.press(.character("/"))
+        for letter in "leave" { #expect(deeds(desk.press(.character(letter))).isEmpty) }
+        #expect(desk.model.compose.text == "/leave" && desk.model.screen.focus == .compose)
+        #expect(desk.model.lab?.isOn == true && desk.model.screen.view == .lab)
+    }
+
+    @Test("Over a topic that was left meanwhile nothing can be written, and that is said")
+    func left() {
+        var desk = Scene.labOpened(Size(rows: 40, columns: 120))
+        desk.enter("/leave chat.lobby")
+        #expect(desk.model.screen.view == .lab)
+        #expect(desk.screen().contains { $0.contains("/join chat.lobby to write") })
+    }
+
     @Test("Each row has a key of its own, which does it wherever the selection is")
     func keys() {
         #expect(Set(LabChoice.allCases.map(\.key)).count == LabChoice.allCases.count)

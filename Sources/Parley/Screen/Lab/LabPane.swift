@@ -79,9 +79,11 @@ struct LabPane: Pane {
         }
     }
 
-    /// A letter that is none of its keys is no text either: the next one might be a fault's.
+    /// A letter that is none of its keys is no text either: the next one might be a fault's. Only a command begins with
+    /// its slash.
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
-        guard key.modifiers.isEmpty, case .character = key.code else { return [] }
+        guard key.modifiers.isEmpty, case .character(let character) = key.code else { return [] }
+        if character == "/" { return typeText(key, on: model) }
         return model.tell(LabWords.isNoKey(key.label, leaves: model.settings.keys.label(of: .nextPane)))
     }
 

@@ -3,6 +3,7 @@ import Terminal
 struct SidebarPane: Pane {
     enum Action: String, KeyAction {
         static let title = "Topics"
+        static let tableName = "topics"
 
         case open, up, down, toBeginning, toEnd, moveUp, moveDown, changeOrder
 

@@ -19,10 +19,6 @@ enum SidebarRow: Hashable, Sendable {
     var isSelectable: Bool { self != .topicsHeading }
 }
 
-extension SidebarPane.Action {
-    static let tableName = "topics"
-}
-
 extension ChatModel {
     var sidebarCount: Int { window.others.reduce(ownSidebarCount) { $0 + $1.chat.rows } }
 
