@@ -204,6 +204,31 @@ struct KeepingClientTests {
         #expect(try await kept(client) == Self.numbers(1...11))
     }
 
+    @Test("B38 a replica that lags for long has lost nothing, and holds nothing else up", arguments: [true, false])
+    func replicaStandsStill(catchesUp: Bool) async throws {
+        network.server.info.cluster = "three"
+        try await receive(1...10)
+        network.server.dropNewest(3, in: "test_stream")
+        let client = network.client(configuration)
+        let heard = Heard(try await client.messages(topic: "chat.room", from: .after(cursor(client))))
+        await client.beginConnecting()
+        func pass(until words: String, _ isSo: () async -> Bool) async throws {
+            try await eventually(words) {
+                if let wait = network.time.untilNext { network.time.advance(by: min(wait, .milliseconds(250))) }
+                return await isSo()
+            }
+        }
+        try await pass(until: "the connection") { await client.status.state == .connected }
+        #expect(heard.all.isEmpty)
+        if catchesUp { for number in 8...10 { try network.store("\(number)") } }
+        try await pass(until: "the topic") { heard.all.contains("live") }
+        try network.store("next")
+        try await heard.wait(for: "> next")
+        #expect(heard.all.contains("restarted") == !catchesUp && !heard.all.contains { $0.hasPrefix("> 8") })
+        await client.close()
+        #expect(try await kept(client) == Self.numbers(catchesUp ? 1...10 : 1...7) + ["next"])
+    }
+
     @Test("What the configuration does not keep goes while the client runs, and nothing else")
     func retention() async throws {
         var configuration = configuration
