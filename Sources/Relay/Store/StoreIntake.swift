@@ -110,8 +110,8 @@ struct StoreIntake: Sendable {
         self.hasUnsearched = hasUnsearched
     }
 
-    /// Whether nothing waits and nothing is being written.
-    var isEmpty: Bool { waiting.rows + underWay.rows == 0 }
+    /// How many batches hold what is not kept yet: the one that is being written, and the next one.
+    var batches: Int { (underWay.rows > 0 ? 1 : 0) + (waiting.rows > 0 ? 1 : 0) }
 
     /// Whether there is room for more.
     var hasRoom: Bool {
@@ -132,7 +132,7 @@ struct StoreIntake: Sendable {
     }
 
     /// Writes what waits without waiting for more.
-    mutating func hurry() { isHurried = true }
+    mutating func hurry() { isHurried = since != nil }
 
     /// Counts messages that nobody kept.
     ///
@@ -178,7 +178,7 @@ struct StoreIntake: Sendable {
         guard due <= now else { return wait(until: due) }
         isBusy = true
         (underWay, waiting) = (waiting, Batch())
-        (self.since, isPersonal) = (nil, false)
+        (self.since, isPersonal, isHurried) = (nil, false, false)
         return .write(underWay)
     }
 
@@ -197,7 +197,6 @@ struct StoreIntake: Sendable {
         lastWritten = now
         if underWay.messageCount > 0 { hasUnsearched = true }
         wordsAfter = underWay.messageCount > rules.rows / 2 ? now + StoreBatching.wordsDelay : nil
-        if since == nil { isHurried = false }
         (isBusy, underWay, failures, retryAt) = (false, Batch(), 0, nil)
         return recovered()
     }

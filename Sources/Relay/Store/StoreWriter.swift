@@ -22,8 +22,8 @@ final class StoreWriter: Sendable {
         var intake: StoreIntake
         /// Who waits for room.
         var appenders: [Completion<Void>] = []
-        /// Who waits until all is written.
-        var flushers: [Completion<RelayError?>] = []
+        /// Who waits until so many batches are written.
+        var flushers: [(batches: Int, done: Completion<RelayError?>)] = []
         /// Whether nothing is taken in any more.
         var isClosed = false
         /// Whether the file has not been looked at for damage yet, which is done once.
@@ -92,12 +92,13 @@ final class StoreWriter: Sendable {
         return isAdded
     }
 
-    /// Writes what waits, and returns when it is kept.
+    /// Writes what waits, and returns when it is kept, whatever comes meanwhile.
     func flush() async throws(RelayError) {
         let done = Completion<RelayError?>()
         let waits = state.withLockedValue { state -> Bool in
-            guard !state.intake.isEmpty else { return false }
-            state.flushers.append(done)
+            let batches = state.intake.batches
+            guard batches > 0 else { return false }
+            state.flushers.append((batches, done))
             state.intake.hurry()
             return true
         }
@@ -178,7 +179,10 @@ final class StoreWriter: Sendable {
             var appenders: [Completion<Void>] = []
             if state.intake.hasRoom || state.intake.isInTrouble { swap(&appenders, &state.appenders) }
             var flushers: [Completion<RelayError?>] = []
-            if state.intake.isEmpty || error != nil { swap(&flushers, &state.flushers) }
+            for index in state.flushers.indices { state.flushers[index].batches -= 1 }
+            let ready = state.flushers.partition { error != nil || $0.batches == 0 }
+            flushers = state.flushers[ready...].map(\.done)
+            state.flushers.removeSubrange(ready...)
             return (news, appenders, flushers)
         }
         tell(news)

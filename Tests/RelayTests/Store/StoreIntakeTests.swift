@@ -21,7 +21,7 @@ struct StoreIntakeTests {
         #expect(intake.next(at: start + .milliseconds(60)) == .nothing)
         #expect(intake.batch(at: due)?.messageCount == 3)
         #expect(intake.written(refused: 0, at: due) == nil)
-        #expect(intake.isEmpty && intake.next(at: due) == .index)
+        #expect(intake.batches == 0 && intake.next(at: due) == .index)
     }
 
     @Test("A thousand messages are written at once, and what comes during that waits for its end")
@@ -153,13 +153,31 @@ struct StoreIntakeTests {
         #expect(intake.notKept == 3 && !intake.isInTrouble)
     }
 
+    @Test("What is to be written at once is, with what came before it, and holds for nothing that comes later")
+    func hurried() {
+        var intake = intake()
+        intake.hurry()
+        intake.add(lines(1), at: start)
+        #expect(intake.batch(at: start) == nil, "Nothing waited")
+        intake.hurry()
+        #expect(intake.batch(at: start)?.messageCount == 1 && intake.batches == 1)
+        intake.add(lines(2), at: start)
+        #expect(intake.batches == 2)
+        intake.hurry()
+        _ = intake.written(refused: 0, at: start)
+        #expect(intake.batches == 1 && intake.batch(at: start)?.messageCount == 2)
+        intake.add(lines(3), at: start)
+        _ = intake.written(refused: 0, at: start)
+        #expect(intake.batches == 1 && intake.batch(at: start) == nil)
+    }
+
     @Test("What can never be written holds up nothing")
     func impossible() {
         var intake = intake(StoreBatching(rows: 1))
         intake.add(lines(2), at: start)
         #expect(intake.batch(at: start) != nil)
         #expect(intake.failed(because: error, mayPass: false, at: start) == .failing(error))
-        #expect(intake.isEmpty && intake.notKept == 2 && intake.next(at: start) == .nothing)
+        #expect(intake.batches == 0 && intake.notKept == 2 && intake.next(at: start) == .nothing)
         intake.add(lines(1), at: start)
         #expect(intake.batch(at: start) != nil)
         #expect(intake.written(refused: 1, at: start) == .recovered(notKept: 2))

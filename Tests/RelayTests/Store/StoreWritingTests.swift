@@ -122,6 +122,23 @@ struct StoreWritingTests {
         try await store.close()
     }
 
+    @Test("What waits is kept while more keeps coming")
+    func keptWithinAFlood() async throws {
+        let store = try StoreFixture.store()
+        let flood = Task {
+            var sequence: UInt64 = 0
+            while !Task.isCancelled {
+                sequence += 1
+                await store.append([StoreFixture.line(sequence)])
+            }
+        }
+        try await eventually("some of it") { try await !store.sequences().isEmpty }
+        try await store.flush()
+        flood.cancel()
+        await flood.value
+        try await store.close()
+    }
+
     @Test("What was typed is committed when the call returns, and a copy of the files at any moment has it")
     func killed() async throws {
         let fixture = try StoreFixture()
