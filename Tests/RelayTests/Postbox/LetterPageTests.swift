@@ -8,11 +8,13 @@ import Testing
 @Suite("A page of letters")
 struct LetterPageTests {
     /// A letter that counts so many bytes, its subject's included.
-    private func letter(_ sequence: UInt64, to postbox: String = "personal", bytes: Int = 40) -> StoredMessage {
+    private func letter(
+        _ sequence: UInt64, to postbox: String = "personal", bytes: Int = 40, headers: NATSHeaders = [:]
+    ) -> StoredMessage {
         let subject = "postbox.alice.\(postbox).bob"
         let text = String(repeating: "x", count: max(0, bytes - subject.utf8.count))
         return StoredMessage(
-            subject: subject, sequence: sequence, time: ServerTime(nanoseconds: 0), headers: NATSHeaders(),
+            subject: subject, sequence: sequence, time: ServerTime(nanoseconds: 0), headers: headers,
             payload: ByteBuffer(string: text))
     }
 
@@ -94,6 +96,10 @@ struct LetterPageTests {
         #expect(large.missingBytes == 100)
         let single = fill(&large, [letter(1, bytes: 500), letter(2, bytes: 30)])
         #expect(single == 1)
+        var headed = try LetterPage(limit: 10, nextToken: nil, postbox: nil, bytes: 100)
+        let blank = String(repeating: " ", count: 60)
+        let some = fill(&headed, [letter(1, headers: ["A": blank]), letter(2, headers: ["A": blank])])
+        #expect(some == 1 && headed.missingBytes == 1)
     }
 
     @Test("A page of one postbox has that one's letters alone, and the others cost it nothing")

@@ -50,7 +50,9 @@ public struct StoredMessage: Sendable {
     package var size: Int {
         switch content {
         case .delivered(let message): PullBudget.size(of: message)
-        case .parts(let subject, _, let payload): subject.utf8.count + payload.readableBytes
+        case .parts(let subject, let headers, let payload):
+            subject.utf8.count + payload.readableBytes
+                + headers.pairs.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
         }
     }
 
