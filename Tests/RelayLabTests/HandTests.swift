@@ -92,6 +92,24 @@ struct HandTests {
         #expect(server.acts == ["block"])
     }
 
+    @Test("What is heard beside an act that could not be done is not expected of it, but of what was done before")
+    func heardBeside() {
+        let status = LabStatus(state: "connected")
+        var recording = LabRecording()
+        recording.did(LabAct(.block), lasting: nil, at: .zero)
+        recording.heard(status, at: .zero)
+        recording.takeBack(LabAct(.block), lasting: nil)
+        #expect(recording.isEmpty)
+        var expected = LabRecording()
+        recording.did(LabAct(.cut), lasting: nil, at: .zero)
+        recording.did(LabAct(.block), lasting: nil, at: .zero)
+        recording.heard(status, at: .zero)
+        expected.did(LabAct(.cut), lasting: nil, at: .zero)
+        expected.heard(status, at: .zero)
+        recording.takeBack(LabAct(.block), lasting: nil)
+        #expect(recording == expected)
+    }
+
     @Test("What lasts on the server's side can be ended, each by its opposite, however lately it was begun")
     func opposites() async throws {
         let subject = ScriptedSubject()

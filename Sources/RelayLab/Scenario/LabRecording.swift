@@ -13,10 +13,13 @@ public struct LabRecording: Hashable, Sendable {
         add(LabStep(at: moment.duration, .act(act, lasting: lasting)))
     }
 
-    /// Removes the last act of its kind, which could not be done.
+    /// Removes the last act of its kind, which could not be done, and what was heard meanwhile where no act is left
+    /// that it may follow from.
     mutating func takeBack(_ act: LabAct, lasting: Duration?) {
         guard let place = steps.lastIndex(where: { $0.kind == .act(act, lasting: lasting) }) else { return }
         steps.remove(at: place)
+        guard steps.allSatisfy({ $0.at == nil }) else { return }
+        (steps, state) = ([], nil)
     }
 
     /// Whether nothing was done.
