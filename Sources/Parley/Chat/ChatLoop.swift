@@ -24,6 +24,24 @@ protocol ChatScreen: AnyObject {
 
 extension TerminalSession: ChatScreen {}
 
+/// A chat of a window, with what stands behind it. All on the screen's thread.
+struct WindowChat {
+    /// What its network is called beside others.
+    let name: String
+    /// The profile that says where it is; nil for one by flags alone.
+    var profile: String?
+    let model: ChatModel
+    /// The topics to join.
+    var topics: [String] = []
+    /// Whether there is a local store, which knows of other topics.
+    var keeps = false
+    let run: EngineRun
+    /// Goes to the network, and tells whether it has; asked whenever the screen is woken, until it has. Nil after that.
+    var connect: (() throws -> Bool)?
+
+    var nextChange: ContinuousClock.Instant? { model.nextChange(after: model.now.instant) }
+}
+
 /// The screen's thread: sleeps in the terminal's poll, updates the model, draws. `ScreenPace` says what comes first.
 struct ChatLoop {
     private(set) var chats: [WindowChat]
@@ -34,7 +52,6 @@ struct ChatLoop {
     private let screen: any ChatScreen
     private let clock: () -> Moment
     private let open: (String) throws -> WindowChat
-    private let letGo: () -> Void
     private var pace = ScreenPace()
     private var pasteWatch = PasteWatch()
     private let texts = WrappedTexts()
@@ -53,15 +70,14 @@ struct ChatLoop {
     /// - Parameters:
     ///   - colors: how many colours the terminal has; 0 for none.
     ///   - open: makes the chat of another profile.
-    ///   - letGo: lets all connections go, as the process is about to stop; it takes a part of a second at most.
     init(
         _ screen: any ChatScreen, _ chats: [WindowChat], appearance: Appearance = Appearance(), colors: Int = 256,
         clock: @escaping () -> Moment,
         open: @escaping (String) throws -> WindowChat = { _ in
             throw CommandFailure(.usage, "No other network can be opened here.")
-        }, letGo: @escaping () -> Void = {}
+        }
     ) {
-        (self.screen, self.chats, self.clock, self.open, self.letGo) = (screen, chats, clock, open, letGo)
+        (self.screen, self.chats, self.clock, self.open) = (screen, chats, clock, open)
         (self.appearance, self.colors) = (appearance, colors)
         theme = appearance.theme(colors: colors)
     }
@@ -110,7 +126,7 @@ struct ChatLoop {
 
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
         handOverWhatIsDue()
-        let draftDue = chats.lazy.compactMap(\.draftDue).min()
+        let draftDue = chats.lazy.compactMap(\.run.draftDue).min()
         let wakes = screen.wait(until: [deadline, draftDue, pasteWatch.due].compactMap(\.self).min())
         pass(clock(), isSign: wakes.contains(where: \.isSign))
         for wake in wakes { handle(wake) }
@@ -130,7 +146,7 @@ struct ChatLoop {
             type(pasteWatch.flush(asPaste: true))
             isOver = true
         case .woken:
-            pace.newsCame(isAwaited: chats.count { $0.queue.takeAnswerFlag() } > 0)
+            pace.newsCame(isAwaited: chats.count { $0.run.queue.takeAnswerFlag() } > 0)
             connectWhatIsReady()
         case .timedOut, .shown: break
         }
@@ -193,7 +209,7 @@ struct ChatLoop {
     private mutating func takeNews() -> (place: Int, event: ChatEvent, messages: Int)? {
         for offset in chats.indices {
             let place = (nextSource + offset) % chats.count
-            guard let (event, messages) = chats[place].queue.take() else { continue }
+            guard let (event, messages) = chats[place].run.queue.take() else { continue }
             nextSource = place + 1
             return (place, event, messages)
         }
@@ -246,10 +262,7 @@ struct ChatLoop {
 
     private mutating func carryOut(_ event: ChatEvent, in place: Int) {
         let effects = update(chats[place].model, event)
-        for effect in effects.core {
-            chats[place].request(effect)
-            if chats[place].requests.count >= WindowChat.requestLimit { handOver(place) }
-        }
+        for effect in effects.core { chats[place].run.hold(effect) }
         for effect in effects.screen { perform(effect, of: place) }
     }
 
@@ -267,7 +280,7 @@ struct ChatLoop {
     private mutating func search(_ request: UInt64, _ query: SearchQuery, _ limit: Int, for place: Int) {
         for other in chats.indices where other != place {
             if chats[other].connect == nil {
-                chats[other].request(.search(.find(request: request, query, limit: limit, asker: place)))
+                chats[other].run.hold(.search(.find(request: request, query, limit: limit, asker: place)))
             } else {
                 let answer = Search.Answer(chat: other, items: [], isComplete: true)
                 carryOut(.search(.foundElsewhere(request: request, answer)), in: place)
@@ -402,11 +415,11 @@ struct ChatLoop {
     }
 
     private mutating func handOverWhatIsDue() {
-        for place in chats.indices where chats[place].isDue { handOver(place) }
+        for place in chats.indices where chats[place].run.isDue(at: chats[place].model.now.instant) { handOver(place) }
     }
 
     private mutating func handOver(_ place: Int) {
-        for _ in 0..<chats[place].handOver() {
+        for _ in 0..<chats[place].run.handOver(at: chats[place].model.now.instant) {
             apply(.notice(EngineRun.tooMuch, isFailure: true), to: place, by: .news)
         }
     }
@@ -414,7 +427,7 @@ struct ChatLoop {
     private mutating func suspend() {
         applyToAll(.suspending, by: .person)
         for place in chats.indices { handOver(place) }
-        letGo()
+        EngineRun.letGo(chats.map(\.run))
         let isStopped = screen.suspend()
         pass(clock())
         applyToAll(.resumed, by: .person)

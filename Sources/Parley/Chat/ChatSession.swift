@@ -40,13 +40,12 @@ enum ChatSession {
             if case .notATerminal = error { words += " parley --plain needs none." }
             throw CommandFailure(.badConfiguration, words)
         }
-        let engines = Engines(terminal)
+        let engines = Engines(terminal: terminal)
         let main = engines.newRun()
         var loop = ChatLoop(
             terminal, [engines.chat(first, main)] + plans.dropFirst().map { engines.chat($0) },
             appearance: first.connection.appearance, colors: terminal.colorCount,
-            clock: { .now }, open: { engines.chat(try planning($0)) },
-            letGo: { EngineRun.letGo(engines.runs) })
+            clock: { .now }, open: { engines.chat(try planning($0)) })
         loop.begin()
         let preparation = engines.prepare(first)
         var failure: (any Error)?
@@ -59,7 +58,7 @@ enum ChatSession {
         } catch { failure = error }
         terminal.close(endsProcess: failure == nil)
         // Those of other networks may have begun where the first one's cannot.
-        EngineRun.end(engines.runs)
+        EngineRun.end(loop.chats.map(\.run))
         log?.end()
         // Where a signal asked for the end, the process ends as by that signal, even if the loop was over before it
         // heard of it.
@@ -69,12 +68,9 @@ enum ChatSession {
     }
 }
 
-/// Makes the chats of a window, and knows their engines. All on the screen's thread.
-private final class Engines {
-    private let terminal: TerminalSession
-    private(set) var runs: [EngineRun] = []
-
-    init(_ terminal: TerminalSession) { self.terminal = terminal }
+/// Makes the chats of a window. All on the screen's thread.
+private struct Engines {
+    let terminal: TerminalSession
 
     func newRun() -> EngineRun { EngineRun(queue: EventQueue { [waker = terminal.waker] in waker.wake() }) }
 
@@ -97,7 +93,6 @@ private final class Engines {
 
     /// A chat over an engine.
     func chat(_ plan: ChatPlan, _ run: EngineRun, connect: (() throws -> Bool)? = nil) -> WindowChat {
-        runs.append(run)
         let model = ChatModel(
             identity: plan.connection.identity, size: terminal.size, now: .now, status: .initialized,
             origin: RelayClient.newID())
@@ -108,8 +103,8 @@ private final class Engines {
         let keeps = plan.connection.store != nil
         let isNothingNamed = plan.topics.isEmpty && plan.configuration.settings.join.isEmpty && !keeps
         return WindowChat(
-            plan.name, profile: plan.profile, model, topics: isNothingNamed ? [ChatModel.firstTopic] : plan.topics,
-            keeps: keeps, queue: run.queue, send: { run.send($0) }, connect: connect)
+            name: plan.name, profile: plan.profile, model: model,
+            topics: isNothingNamed ? [ChatModel.firstTopic] : plan.topics, keeps: keeps, run: run, connect: connect)
     }
 }
 

@@ -1,7 +1,7 @@
 import Relay
 
-/// An engine at work for a screen, perhaps from some time behind the first frame on: what is asked of it until then
-/// waits, it goes there in order, and the end has a time. All on the screen's thread.
+/// An engine at work for a screen, perhaps from some time behind the first frame on, and the queue of what is asked of
+/// it. The end has a time. All on the screen's thread: other threads see of it only what is handed over.
 final class EngineRun {
     /// What waits for the engine at most.
     static let limit = 65_536
@@ -10,25 +10,71 @@ final class EngineRun {
     /// So long the process waits before it stops: a tenth of what the terminal's session grants it.
     private static let patience = Duration.milliseconds(500)
 
+    /// While somebody types, the text is handed over this often, since each time wakes other threads and writes to the
+    /// disk. No crash takes more than about the last half second.
+    static let draftPause = Duration.milliseconds(400)
+
     private let (stream, requests) = AsyncStream.makeStream(
         of: ChatEngine.Request.self, bufferingPolicy: .bufferingOldest(EngineRun.limit))
     let queue: EventQueue
+    /// Takes the requests where there is no engine.
+    private let standIn: ((ChatEngine.Request) -> Bool)?
+    /// What is handed over when the frame is drawn, or before the thread sleeps, so that no key waits until another
+    /// thread is awake: what comes of one look at the input and one portion of news, and texts being written.
+    private var held: [CoreEffect] = []
+    /// When the text being written was handed over last.
+    private var lastDraft: ContinuousClock.Instant?
     /// Opened when what was typed is kept, and when the session is over; nil before the start.
     private var ends: (kept: Gate, left: Gate)?
 
-    init(queue: EventQueue) { self.queue = queue }
+    /// - Parameter standIn: takes the requests in an engine's stead; false where it cannot.
+    init(queue: EventQueue, standIn: ((ChatEngine.Request) -> Bool)? = nil) {
+        (self.queue, self.standIn) = (queue, standIn)
+    }
 
-    /// Hands over what the engine is asked for; false where no more can wait.
-    func send(_ effect: CoreEffect) -> Bool {
-        if case .dropped = requests.yield(.effect(effect)) { false } else { true }
+    /// Holds what the engine is asked for.
+    func hold(_ effect: CoreEffect) {
+        // A later text of the same conversation says all that the one before it does.
+        if case .store(.keepDraft(let draft)) = effect, case .store(.keepDraft(let earlier))? = held.last,
+            earlier.conversation == draft.conversation
+        {
+            held.removeLast()
+        }
+        held.append(effect)
+    }
+
+    /// Whether what is held is handed over now. The text that is being written waits a moment behind the one before
+    /// it, unless there is something else as well.
+    func isDue(at now: ContinuousClock.Instant) -> Bool { draftDue.map { $0 <= now } ?? true }
+
+    /// When the text being written is handed over that waits alone; nil where it does not.
+    var draftDue: ContinuousClock.Instant? {
+        guard let lastDraft, !held.isEmpty, held.allSatisfy(\.isDraft) else { return nil }
+        return lastDraft + Self.draftPause
+    }
+
+    /// Hands over what is held; counts what could not be taken.
+    func handOver(at now: ContinuousClock.Instant) -> Int {
+        guard !held.isEmpty else { return 0 }
+        let due = held
+        if due.contains(where: \.isDraft) { lastDraft = now }
+        held.removeAll(keepingCapacity: true)
+        return due.count { !send(.effect($0)) }
+    }
+
+    /// Hands over at once what the engine is asked for; false where no more can wait.
+    func send(_ request: ChatEngine.Request) -> Bool {
+        if let standIn { return standIn(request) }
+        if case .dropped = requests.yield(request) { return false }
+        return true
     }
 
     /// Lets the connections go in good order, behind all that was asked for, as the process is about to stop. The
     /// calling thread waits for that, though not for long.
     static func letGo(_ runs: [EngineRun]) {
-        let gates = runs.filter { $0.ends != nil }.map { run in
+        let gates = runs.filter { $0.ends != nil || $0.standIn != nil }.map { run in
             let done = Gate()
-            run.requests.yield(.letGo(done))
+            _ = run.send(.letGo(done))
             return done
         }
         Gate.closed(gates, after: patience)
@@ -65,4 +111,9 @@ final class EngineRun {
         }
         Gate.closed(ends.map(\.left), after: .seconds(2))
     }
+}
+
+extension CoreEffect {
+    /// Whether it keeps a text that is being written.
+    fileprivate var isDraft: Bool { if case .store(.keepDraft) = self { true } else { false } }
 }

@@ -98,7 +98,8 @@ struct ScreenMeasurement {
     // MARK: Parts
 
     private func loop(_ screen: MeasuredScreen, _ model: ChatModel) -> ChatLoop {
-        ChatLoop(screen, [WindowChat("", model, queue: screen.queue, send: { _ in true })], clock: { .now })
+        let run = EngineRun(queue: screen.queue, standIn: { _ in true })
+        return ChatLoop(screen, [WindowChat(name: "", model: model, run: run)], clock: { .now })
     }
 
     /// A model that is in the first topic.

@@ -211,7 +211,7 @@ struct PlainSession {
         let effects = due + update(model, event)
         let failure = model.notices.shown.flatMap { $0 != notice && $0.kind == .failure && isScript ? $0.text : nil }
         refusals.note(event, effects.core, failure: failure)
-        for effect in effects.core where !engine.send(effect) {
+        for effect in effects.core where !engine.send(.effect(effect)) {
             model.giveUp(effect)
             Output.line(EngineRun.tooMuch)
         }

@@ -122,7 +122,13 @@ extension ChatLoop {
         _ screen: RehearsedScreen, queue: EventQueue, model: ChatModel, clock: @escaping () -> Moment,
         send: @escaping (CoreEffect) -> Bool, letGo: @escaping () -> Void = {}
     ) {
-        self.init(screen, [WindowChat("local", model, queue: queue, send: send)], clock: clock, letGo: letGo)
+        let run = EngineRun(queue: queue) { request in
+            if case .effect(let effect) = request { return send(effect) }
+            letGo()
+            if case .letGo(let gate) = request { gate.open() }
+            return true
+        }
+        self.init(screen, [WindowChat(name: "local", model: model, run: run)], clock: clock)
     }
 }
 
@@ -598,7 +604,7 @@ struct ChatLoopTests {
         for (place, time) in times.enumerated() {
             let state = String(text[...place])
             let first = try #require(kept.first { $0.text.hasPrefix(state) }, "\(state)")
-            #expect(first.at - time <= WindowChat.draftPause + .milliseconds(2), "\(state) after \(first.at - time)")
+            #expect(first.at - time <= EngineRun.draftPause + .milliseconds(2), "\(state) after \(first.at - time)")
         }
         // The first key goes at once, as does one behind a pause.
         #expect(kept.first?.text == "a" && kept.last?.text == String(text))

@@ -14,9 +14,9 @@ struct EngineRunTests {
     @Test("What is asked of an engine that is not there yet waits for it, up to a limit")
     func limit() {
         let engine = EngineRun(queue: EventQueue {})
-        let taken = (0..<EngineRun.limit).count { _ in engine.send(.connection(.nudge)) }
+        let taken = (0..<EngineRun.limit).count { _ in engine.send(.effect(.connection(.nudge))) }
         #expect(taken == EngineRun.limit)
-        #expect(!engine.send(.connection(.nudge)))
+        #expect(!engine.send(.effect(.connection(.nudge))))
         // Nothing is there that could be let go or ended.
         EngineRun.letGo([engine])
         EngineRun.end([engine])

@@ -74,12 +74,12 @@ struct SeveralNetworksTests {
             let models = [home.model, work.model]
             for index in models.indices { models[index].size = screen.size }
             let chats = ["home", "work"].enumerated().map { index, name in
-                WindowChat(
-                    name, profile: name, models[index], queue: queues[index],
-                    send: { [self] in
-                        asked[index].append($0)
-                        return true
-                    }, connect: index == 1 ? connect : nil)
+                let run = EngineRun(queue: queues[index]) { [self] in
+                    if case .effect(let effect) = $0 { asked[index].append(effect) }
+                    return true
+                }
+                return WindowChat(
+                    name: name, profile: name, model: models[index], run: run, connect: index == 1 ? connect : nil)
             }
             var loop = ChatLoop(
                 screen, chats, clock: { screen.now() },
@@ -88,7 +88,8 @@ struct SeveralNetworksTests {
                     opened.append(name)
                     let model = Desk.joined("chat.dance").model
                     model.size = screen.size
-                    return WindowChat(name, profile: name, model, queue: EventQueue {}, send: { _ in true })
+                    let run = EngineRun(queue: EventQueue {}, standIn: { _ in true })
+                    return WindowChat(name: name, profile: name, model: model, run: run)
                 })
             loop.begin()
             loop.run()
