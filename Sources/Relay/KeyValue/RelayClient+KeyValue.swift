@@ -191,10 +191,11 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the pattern.
     public func watch(key pattern: String = ">") throws(RelayError) -> KeyValueEvents {
         try KeyGrammar.check(pattern: pattern)
-        let stream = StreamSubscription<KeyValueEvent>(from: .newestOfEach, KeyValueStore.words)
-        return follow(stream, as: "the keys \(pattern)") { namespace, jetStream in
+        let (name, words) = ("the keys \(pattern)", KeyValueStore.words)
+        let stream = StreamSubscription<KeyValueEvent>(name, from: .newestOfEach, words) { namespace, jetStream in
             KeyValueStore.source(of: pattern, namespace, jetStream)
-        }.events
+        }
+        return follow(stream).events
     }
 
     // MARK: The outbox

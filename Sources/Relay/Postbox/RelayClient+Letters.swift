@@ -14,10 +14,10 @@ extension RelayClient {
             await opening?.value?.offer(letters.map { .letter(KeptLetter($0)) })
             return letters
         }
-        let stream = StreamSubscription<PostboxEvent>(from: .new, words)
-        return follow(stream, as: "the postbox", onScreenOnly: onScreenOnly) { _, jetStream in
+        let stream = StreamSubscription<PostboxEvent>("the postbox", from: .new, words) { _, jetStream in
             Letters.source(of: user, jetStream)
-        }.events
+        }
+        return follow(stream, onScreenOnly: onScreenOnly).events
     }
 
     /// Calls back for every new letter in any of the user's postboxes, as Sudo's relay does.

@@ -66,7 +66,7 @@ extension RelayClient {
         let pattern = try Self.pattern(topic)
         let own = ownMessages
         let stream = StreamSubscription(
-            from: start, keeping: keeping(pattern), into: queue.map { ($0, topic) },
+            pattern.text, from: start, keeping: keeping(pattern), into: queue.map { ($0, topic) },
             SubscriptionWords<TopicEvent>(
                 operation: "reading \(pattern.text)",
                 message: { message, payload, _, isRecovered in
@@ -74,10 +74,9 @@ extension RelayClient {
                 },
                 heldBytes: { if case .message(let message) = $0 { message.heldBytes } else { 0 } },
                 live: .live, lost: { .gap(lost: $0) }, restarted: .restarted,
-                interrupted: { .interrupted($0, passes: $1) }, rewound: .restarted))
-        return follow(stream, as: pattern.text, onScreenOnly: onScreenOnly) { namespace, jetStream in
-            namespace.source(of: pattern, jetStream)
-        }
+                interrupted: { .interrupted($0, passes: $1) }, rewound: .restarted),
+            source: { namespace, jetStream in namespace.source(of: pattern, jetStream) })
+        return follow(stream, onScreenOnly: onScreenOnly)
     }
 
     /// What recognises the user's own messages.

@@ -50,15 +50,16 @@ struct RegressionClientTests {
         let network = try MemoryNetwork()
         let connection = try await network.server.connect(
             ServerAddress(host: "memory"), ConnectOptions(pingInterval: .zero))
+        let source = StreamSource(
+            name: "test_stream", filter: nil, jetStream: JetStream(connection, timeout: .milliseconds(100)))
         let subscription = StreamSubscription<String>(
-            from: .new,
+            "test", from: .new,
             SubscriptionWords(
                 operation: "reading",
                 message: { message, _, _, _ in ("message", nil) }, live: "live", lost: { _ in "lost" }, restarted: nil,
-                interrupted: { _, passes in passes ? "interrupted" : "ended" }))
+                interrupted: { _, passes in passes ? "interrupted" : "ended" }),
+            source: { _, _ in source })
         network.server.setSilent(true)
-        let source = StreamSource(
-            name: "test_stream", filter: nil, jetStream: JetStream(connection, timeout: .milliseconds(100)))
         let standings = NIOLockedValueBox<[FollowerStanding]>([])
         let told = Collected()
         let reading = Task {

@@ -24,7 +24,7 @@ public enum SubscriptionStart: Hashable, Sendable {
 ///
 /// The place in the stream outlives connections. While one is open, a task waits for the reader's room, then reads from
 /// a consumer, so that a slow reader loses nothing: what it has no room for stays on the server.
-final class StreamSubscription<Event: Sendable>: Sendable {
+final class StreamSubscription<Event: Sendable>: Follower {
     private struct State {
         /// Where the subscription is while no task reads.
         var progress = StreamProgress()
@@ -36,6 +36,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var standing = SubscriptionStanding(.resubscribe)
     }
 
+    let id = UniqueToken.next()
+    let name: String
+    /// Where to read, by the network's names and how JetStream is reached.
+    private let source: @Sendable (RelayConfiguration.Namespace, JetStream) -> StreamSource
     let channel: BoundedChannel<SubscriptionNews<Event>>
     /// Has the events in place of the channel, under this name.
     private let receiver: (queue: any EventReceiver<Event>, name: String)?
@@ -46,10 +50,11 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     private let state: NIOLockedValueBox<State>
 
     init(
-        from start: SubscriptionStart, capacity: Int = 2_048, keeping: StreamKeeping<Event>? = nil,
-        into receiver: (queue: any EventReceiver<Event>, name: String)? = nil, _ words: SubscriptionWords<Event>
+        _ name: String, from start: SubscriptionStart, capacity: Int = 2_048, keeping: StreamKeeping<Event>? = nil,
+        into receiver: (queue: any EventReceiver<Event>, name: String)? = nil, _ words: SubscriptionWords<Event>,
+        source: @escaping @Sendable (RelayConfiguration.Namespace, JetStream) -> StreamSource
     ) {
-        self.start = start
+        (self.name, self.start, self.source) = (name, start, source)
         self.receiver = receiver
         self.words = words
         self.keeping = keeping
@@ -66,6 +71,21 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     /// The stream that is followed; nil while it is not known.
     var identity: StreamIdentity? { state.withLockedValue(\.stream) }
+
+    func follow(
+        over link: LiveLink, _ namespace: RelayConfiguration.Namespace,
+        report: @escaping @Sendable (FollowerStanding) async -> Void
+    ) -> Completion<Void> {
+        let isFirst = NIOLockedValueBox(true)
+        return follow(link.surroundings.clock, report: report) { [source] in
+            var namespace = namespace
+            if !isFirst.withLockedValue({ exchange(&$0, with: false) }) {
+                // The stream may have been made anew, which the network says to users who may not ask the server.
+                namespace = await link.namespaceNow(instead: namespace)
+            }
+            return link.jetStream.map { source(namespace, $0) }
+        }
+    }
 
     /// Follows the stream over this connection, in place of an earlier one.
     ///

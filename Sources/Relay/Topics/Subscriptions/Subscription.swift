@@ -113,31 +113,3 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
 public typealias TopicEvents = Subscription<TopicEvent>
 /// New letters.
 public typealias PostboxEvents = Subscription<PostboxEvent>
-
-/// A stream that is followed for a subscription, on any connection.
-struct StreamFollower<Event: Sendable>: Follower {
-    let id = UniqueToken.next()
-    let name: String
-    let stream: StreamSubscription<Event>
-    /// Where to read, by the network's names and how JetStream is reached.
-    let source: @Sendable (RelayConfiguration.Namespace, JetStream) -> StreamSource
-
-    func follow(
-        over link: LiveLink, _ namespace: RelayConfiguration.Namespace,
-        report: @escaping @Sendable (FollowerStanding) async -> Void
-    ) -> Completion<Void> {
-        let isFirst = NIOLockedValueBox(true)
-        return stream.follow(link.surroundings.clock, report: report) {
-            var namespace = namespace
-            if !isFirst.withLockedValue({ exchange(&$0, with: false) }) {
-                // The stream may have been made anew, which the network says to users who may not ask the server.
-                namespace = await link.namespaceNow(instead: namespace)
-            }
-            return link.jetStream.map { source(namespace, $0) }
-        }
-    }
-
-    func connectionChanged(_ status: ConnectionStatus) { stream.connectionChanged(status) }
-    func pause() { stream.pause() }
-    func end(_ ending: Result<Void, RelayError>) { stream.end(ending) }
-}

@@ -100,13 +100,10 @@ extension RelayClient {
     /// - Returns: the reader's end, and a completion that is fulfilled when the server knows of it; nil while not
     ///   connected.
     func follow<Event: Sendable>(
-        _ stream: StreamSubscription<Event>, as name: String, onScreenOnly: Bool = false,
-        _ source: @escaping @Sendable (RelayConfiguration.Namespace, JetStream) -> StreamSource
+        _ stream: StreamSubscription<Event>, onScreenOnly: Bool = false
     ) -> (events: Subscription<Event>, opened: Completion<Void>?) {
-        let follower = StreamFollower(name: name, stream: stream, source: source)
-        let id = follower.id
-        let opened = subscriptions.add(
-            follower, grace: onScreenOnly ? configuration.offScreenGrace : nil, for: self)
+        let id = stream.id
+        let opened = subscriptions.add(stream, grace: onScreenOnly ? configuration.offScreenGrace : nil, for: self)
         let events = Subscription(stream, onScreen: onScreenOnly ? screenListener(id) : nil) { [weak self] in
             Task { await self?.run { $0.subscriptions.handle(.removed(id: id), for: $0) } }
         }
