@@ -140,16 +140,9 @@ final class LifecycleDriver {
     }
 
     private func decide(_ event: LifecycleEvent, for client: isolated RelayClient) {
-        switch event {
-        case .foreground: handle(.active(true), for: client)
-        case .background: handle(.active(false), for: client)
-        case .stopping: handle(.stopping, for: client)
-        case .woke(let asleep):
-            // The wait for the next look is late for the same reason.
-            nextLook = nil
-            handle(.woke(after: asleep), for: client)
-        case .probe: handle(.suspected, for: client)
-        }
+        // The wait for the next look is late for the same reason.
+        if case .woke = event { nextLook = nil }
+        handle(.signal(event), for: client)
     }
 
     /// Looks for what can only be noticed by looking: the machine's sleep.

@@ -16,15 +16,9 @@ package struct LifecycleMachine: Sendable {
     }
 
     package enum Event: Hashable, Sendable {
-        /// The application is in the foreground (true) or not. Repetitions are harmless.
-        case active(Bool)
-        /// The process is about to be stopped, and can keep no connection, whatever the policy. It is in the background
-        /// from now on.
-        case stopping
-        /// The machine slept for this long, or the process was stopped, and runs again.
-        case woke(after: Duration)
-        /// Something suggests a look at the connection.
-        case suspected
+        /// Something happens to the application. Repetitions are harmless; one that is about to be stopped is in the
+        /// background from now on.
+        case signal(LifecycleEvent)
         /// The user asked for a connection. An idle one rests no more.
         case userConnected
         /// The user ended the connection, or it ended and is not tried again.
@@ -139,11 +133,11 @@ package struct LifecycleMachine: Sendable {
     ///   - now: when; moments never go backwards.
     package mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
         switch event {
-        case .active(true): return foreground(at: now)
-        case .active(false): return background(at: now)
-        case .stopping: return stopping(at: now)
-        case .woke(let asleep): return woke(after: asleep, at: now)
-        case .suspected: return wantsConnection && !isSuspended ? check(at: now) : []
+        case .signal(.foreground): return foreground(at: now)
+        case .signal(.background): return background(at: now)
+        case .signal(.stopping): return stopping(at: now)
+        case .signal(.woke(let asleep)): return woke(after: asleep, at: now)
+        case .signal(.probe): return wantsConnection && !isSuspended ? check(at: now) : []
         case .userConnected:
             wantsConnection = true
             // The user's own wish wins over the background, for one more grace period.

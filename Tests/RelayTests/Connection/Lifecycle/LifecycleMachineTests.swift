@@ -39,9 +39,9 @@ import Testing
     @Test("B21: a quick look elsewhere costs nothing")
     func debounce() {
         var driver = Driver()
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.milliseconds(999))
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         driver.advance(.seconds(1_000))
         #expect(driver.calls.isEmpty && driver.timer == nil)
     }
@@ -50,15 +50,15 @@ import Testing
     func toggles(_ count: Int) {
         var driver = Driver(.immediate)
         for number in 0..<count {
-            driver.handle(.active(number % 2 == 1))
-            driver.handle(.active(number % 2 == 1))
+            driver.handle(.signal(number % 2 == 1 ? .foreground : .background))
+            driver.handle(.signal(number % 2 == 1 ? .foreground : .background))
             driver.advance(.milliseconds(20))
         }
         driver.advance(.seconds(10))
         #expect(driver.calls == (count % 2 == 0 ? [] : [.suspend]))
         #expect(driver.machine.isSuspended == (count % 2 == 1))
-        driver.handle(.active(true))
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == (count % 2 == 0 ? [] : [.suspend, .resume]))
     }
 
@@ -67,7 +67,7 @@ import Testing
         var driver = Driver()
         driver.handle(.policyChanged(.suspend(after: .seconds(10))))
         #expect(driver.timer == nil)
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(5))
         driver.handle(.policyChanged(.ignore))
         driver.advance(.seconds(1_000))
@@ -80,29 +80,29 @@ import Testing
         // What is suspended waits for the foreground.
         driver.handle(.policyChanged(.ignore))
         #expect(driver.calls == [.suspend] && driver.machine.isSuspended)
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.suspend, .resume])
     }
 
     @Test("After the grace period the connection rests, until the foreground returns")
     func suspension() {
         var driver = Driver()
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(119))
         #expect(driver.calls.isEmpty)
         driver.advance(.seconds(1))
         #expect(driver.calls == [.suspend] && driver.machine.isSuspended)
-        driver.handle(.active(false))
-        driver.handle(.active(true))
+        driver.handle(.signal(.background))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.suspend, .resume] && driver.timer == nil)
     }
 
     @Test("B24: a client that never connected stays down")
     func neverConnected() {
         var driver = Driver(connected: false)
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(1_000))
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls.isEmpty)
     }
 
@@ -110,51 +110,51 @@ import Testing
     func manualDisconnect() {
         var driver = Driver()
         driver.handle(.userDisconnected)
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(1_000))
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls.isEmpty)
 
         driver = Driver()
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(10))
         driver.handle(.userDisconnected)
         #expect(driver.timer == nil)
         driver.advance(.seconds(1_000))
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls.isEmpty)
 
         driver = Driver()
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(1_000))
         driver.handle(.userDisconnected)
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.suspend])
     }
 
     @Test("B25: a connection that was kept is probed once on return")
     func probe() {
         var driver = Driver(.ignore)
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(30))
-        driver.handle(.active(true))
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.probe] && driver.timer == nil)
 
         driver = Driver()
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(60))
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.probe])
     }
 
     @Test("B27: a process that was stopped beyond its grace period probes on return; its late timer does nothing")
     func stopped() throws {
         var driver = Driver()
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         let late = try #require(driver.timer).id
         driver.now += .seconds(3_600)
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         driver.handle(.timerFired(late))
         #expect(driver.calls == [.probe] && !driver.machine.isSuspended)
     }
@@ -162,7 +162,7 @@ import Testing
     @Test("A connect in the background gets a grace period of its own")
     func connectInBackground() {
         var driver = Driver(connected: false)
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.handle(.userConnected)
         driver.advance(.seconds(120))
         #expect(driver.calls == [.suspend])
@@ -191,7 +191,7 @@ import Testing
                     driver.handle(.userDisconnected)
                     wants = false
                     isResting = false
-                case 2...4: driver.handle(.active(.random(using: &random)))
+                case 2...4: driver.handle(.signal(Bool.random(using: &random) ? .foreground : .background))
                 default: driver.advance(.milliseconds(Int64.random(in: 0...5_000, using: &random)))
                 }
                 for call in driver.calls[seen...] {

@@ -26,28 +26,28 @@ private struct WholeLife {
     var hasTimer: Bool { !timers.isEmpty }
     var state: ConnectionStatus.State { connection.state }
 
-    mutating func signal(_ event: LifecycleMachine.Event) {
+    mutating func handle(_ event: LifecycleMachine.Event) {
         for action in lifecycle.handle(event, at: connection.now) {
             switch action {
             case .startTimer(let id, let moment): timers[id] = moment
             case .cancelTimer(let id): timers[id] = nil
             case .suspend:
                 suspensions += 1
-                if lifecycle.policy.grace == nil, event != .stopping { unreasonable += 1 }
+                if lifecycle.policy.grace == nil, event != .signal(.stopping) { unreasonable += 1 }
             case .resume: resumptions += 1
             case .probe: probes += 1
             case .rest, .replace: break
             }
             for event in action.connectionEvents(generation: connection.generation) { take(event) }
         }
-        if state == .suspended, event != .connectionSuspended { signal(.connectionSuspended) }
+        if state == .suspended, event != .connectionSuspended { handle(.connectionSuspended) }
     }
 
     /// An event of the connection; its end is news for the other machine.
     mutating func take(_ event: ConnectionMachine.Event) {
         let known = connection.events.count
         connection.handle(event)
-        if connection.events[known...].contains(.disconnected) { signal(.userDisconnected) }
+        if connection.events[known...].contains(.disconnected) { handle(.userDisconnected) }
         if state == .connected { queued = 0 }
         settleRest()
     }
@@ -59,28 +59,28 @@ private struct WholeLife {
         wasResting = isResting
         let hasSession = state != .initialized && state != .disconnected
         if isResting {
-            signal(.connectionSuspended)
+            handle(.connectionSuspended)
         } else if hasSession {
-            signal(.connectionResumed(isFollowed: false))
+            handle(.connectionResumed(isFollowed: false))
         }
     }
 
     /// The person writes a line.
     mutating func submit() {
         queued = state == .connected ? 0 : queued + 1
-        signal(.needed(isFollowed: false))
+        handle(.needed(isFollowed: false))
     }
 
     /// The last subscription ends.
-    mutating func unsubscribe() { signal(.subscriptionsEnded) }
+    mutating func unsubscribe() { handle(.subscriptionsEnded) }
 
     mutating func connect() {
         take(.connectRequested(timeLimit: nil))
-        signal(.userConnected)
+        handle(.userConnected)
     }
 
     mutating func disconnect() {
-        signal(.userDisconnected)
+        handle(.userDisconnected)
         take(.disconnectRequested)
     }
 
@@ -96,7 +96,7 @@ private struct WholeLife {
         for id in [LifecycleMachine.TimerID.grace, .idle] {
             guard let moment = timers[id], moment <= connection.now else { continue }
             timers[id] = nil
-            signal(.timerFired(id, isNeeded: queued > 0 || state != .connected))
+            handle(.timerFired(id, isNeeded: queued > 0 || state != .connected))
         }
         if connection.now < end { connection.advance(end - connection.now) }
     }
@@ -129,13 +129,13 @@ struct LifecyclePropertyTests {
                 wants = false
             case 2...8:
                 let isActive = Bool.random(using: &random)
-                life.signal(.active(isActive))
+                life.handle(.signal(isActive ? .foreground : .background))
                 if isActive { isStopped = false }
             case 9:
-                life.signal(.stopping)
+                life.handle(.signal(.stopping))
                 isStopped = true
-            case 10: life.signal(.woke(after: .seconds(Int64.random(in: 0...600, using: &random))))
-            case 11: life.signal(.suspected)
+            case 10: life.handle(.signal(.woke(after: .seconds(Int64.random(in: 0...600, using: &random)))))
+            case 11: life.handle(.signal(.probe))
             case 12...15: life.take(.dialSucceeded(generation: life.connection.generation))
             case 16...18: life.take(.restored(generation: life.connection.generation))
             case 19:
@@ -189,10 +189,10 @@ struct LifecyclePropertyTests {
                     life.disconnect()
                     wants = false
                 }
-            case 2...5: life.signal(.active(.random(using: &random)))
-            case 6: life.signal(.stopping)
-            case 7: life.signal(.woke(after: .seconds(Int64.random(in: 0...600, using: &random))))
-            case 8: if let policy = policies.randomElement(using: &random) { life.signal(.policyChanged(policy)) }
+            case 2...5: life.handle(.signal(Bool.random(using: &random) ? .foreground : .background))
+            case 6: life.handle(.signal(.stopping))
+            case 7: life.handle(.signal(.woke(after: .seconds(Int64.random(in: 0...600, using: &random)))))
+            case 8: if let policy = policies.randomElement(using: &random) { life.handle(.policyChanged(policy)) }
             case 9: life.unsubscribe()
             case 10...11: if wants { life.submit() }
             case 12...15: life.take(.dialSucceeded(generation: life.connection.generation))
@@ -219,7 +219,7 @@ struct LifecyclePropertyTests {
         #expect(faults == [] && life.unreasonable == 0)
         #expect(rests > 100 && waits > 100 && life.suspensions > 100)
         // Whoever comes back has all that waited sent with the next connection.
-        life.signal(.active(true))
+        life.handle(.signal(.foreground))
         life.pass(.seconds(600), asleep: false)
         life.connect()
         life.submit()
@@ -239,12 +239,12 @@ struct LifecyclePropertyTests {
             var isActive = true
             for _ in 0..<100 {
                 isActive = .random(using: &random)
-                life.signal(.active(isActive))
+                life.handle(.signal(isActive ? .foreground : .background))
                 life.pass(.milliseconds(Int64.random(in: 0...9, using: &random)), asleep: false)
             }
             life.pass(.seconds(5), asleep: false)
             #expect(life.suspensions == (isActive ? 0 : 1) && life.resumptions == 0)
-            life.signal(.active(true))
+            life.handle(.signal(.foreground))
             #expect(life.connection.dials.count == (isActive ? 1 : 2))
         }
     }

@@ -11,55 +11,55 @@ struct LifecycleSignalTests {
     @Test("B27: a process that is about to be stopped suspends at once, and comes back with the foreground")
     func stopping() {
         var driver = Driver()
-        driver.handle(.stopping)
+        driver.handle(.signal(.stopping))
         #expect(driver.calls == [.suspend] && driver.machine.isSuspended && driver.timer == nil)
-        driver.handle(.stopping)
-        driver.handle(.active(false))
+        driver.handle(.signal(.stopping))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(3_600))
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.suspend, .resume])
     }
 
     @Test("B27: a stop within the grace of the background ends the grace")
     func stoppingInBackground() {
         var driver = Driver()
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(30))
-        driver.handle(.stopping)
+        driver.handle(.signal(.stopping))
         #expect(driver.calls == [.suspend] && driver.timer == nil)
         driver.advance(.seconds(3_600))
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.suspend, .resume])
     }
 
     @Test("B24, B27: a stop concerns no connection that its user does not want")
     func stoppingUnwanted() {
         var driver = Driver(connected: false)
-        driver.handle(.stopping)
-        driver.handle(.active(true))
+        driver.handle(.signal(.stopping))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls.isEmpty)
         driver = Driver()
-        driver.handle(.stopping)
+        driver.handle(.signal(.stopping))
         driver.handle(.userDisconnected)
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.suspend])
     }
 
     @Test("B27: a stop suspends where the background does not")
     func stoppingKept() {
         var driver = Driver(.ignore)
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(3_600))
         #expect(driver.calls.isEmpty)
-        driver.handle(.stopping)
-        driver.handle(.active(true))
+        driver.handle(.signal(.stopping))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.suspend, .resume])
     }
 
     @Test("B21: another policy holds from now on, and in the background its wait begins anew")
     func policyChanged() {
         var driver = Driver()
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(119))
         driver.handle(.policyChanged(.suspend(after: .seconds(10))))
         driver.advance(.seconds(9))
@@ -73,7 +73,7 @@ struct LifecycleSignalTests {
         // What is suspended stays so until the foreground.
         driver.handle(.policyChanged(.ignore))
         #expect(driver.calls == [.suspend])
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.suspend, .resume])
     }
 
@@ -81,51 +81,51 @@ struct LifecycleSignalTests {
     func sleep() {
         var driver = Driver()
         driver.now += .seconds(239)
-        driver.handle(.woke(after: .seconds(239)))
+        driver.handle(.signal(.woke(after: .seconds(239))))
         #expect(driver.calls == [.probe])
         driver.now += .seconds(240)
-        driver.handle(.woke(after: .seconds(240)))
+        driver.handle(.signal(.woke(after: .seconds(240))))
         #expect(driver.calls == [.probe, .replace])
     }
 
     @Test("B24, B25: a sleep wakes no connection that rests or is not wanted")
     func sleepAtRest() {
         var driver = Driver(connected: false)
-        driver.handle(.woke(after: .seconds(3_600)))
+        driver.handle(.signal(.woke(after: .seconds(3_600))))
         #expect(driver.calls.isEmpty)
         driver = Driver(.immediate)
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(1))
-        driver.handle(.woke(after: .seconds(3_600)))
+        driver.handle(.signal(.woke(after: .seconds(3_600))))
         #expect(driver.calls == [.suspend])
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.suspend, .resume])
     }
 
     @Test("A sleep in the background that is longer than the grace suspends, though the timer is late")
     func sleepBeyondGrace() throws {
         var driver = Driver()
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         let late = try #require(driver.timer).id
         driver.now += .seconds(3_600)
-        driver.handle(.woke(after: .seconds(3_600)))
+        driver.handle(.signal(.woke(after: .seconds(3_600))))
         driver.handle(.timerFired(late))
         #expect(driver.calls == [.suspend] && driver.timer == nil)
-        driver.handle(.active(true))
+        driver.handle(.signal(.foreground))
         #expect(driver.calls == [.suspend, .resume])
     }
 
     @Test("B25: signals that mean the same come to one probe")
     func together() {
         var driver = Driver(.ignore)
-        driver.handle(.active(false))
+        driver.handle(.signal(.background))
         driver.advance(.seconds(60))
-        driver.handle(.woke(after: .seconds(50)))
-        driver.handle(.active(true))
-        driver.handle(.suspected)
+        driver.handle(.signal(.woke(after: .seconds(50))))
+        driver.handle(.signal(.foreground))
+        driver.handle(.signal(.probe))
         #expect(driver.calls == [.probe])
         driver.advance(.seconds(1))
-        driver.handle(.suspected)
+        driver.handle(.signal(.probe))
         #expect(driver.calls == [.probe, .probe])
     }
 
@@ -144,12 +144,12 @@ struct LifecycleSignalTests {
         for event in [LifecycleMachine.Event.userConnected, .subscriptionsEnded] { _ = machine.handle(event, at: now) }
         let end = now + .seconds(50)
         #expect(machine.handle(.timerFired(.idle), at: end) == [.rest])
-        for event in [LifecycleMachine.Event.suspected, .woke(after: .seconds(600))] {
+        for event in [LifecycleMachine.Event.signal(.probe), .signal(.woke(after: .seconds(600)))] {
             #expect(machine.handle(event, at: end).isEmpty)
         }
-        _ = machine.handle(.active(false), at: end)
+        _ = machine.handle(.signal(.background), at: end)
         #expect(machine.handle(.timerFired(.grace), at: end + .seconds(1)) == [.suspend])
-        #expect(machine.handle(.active(true), at: end + .seconds(9)).isEmpty)
+        #expect(machine.handle(.signal(.foreground), at: end + .seconds(9)).isEmpty)
         #expect(machine.handle(.needed(isFollowed: true), at: end + .seconds(9)) == [.resume])
     }
 
