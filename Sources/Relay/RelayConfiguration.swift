@@ -121,6 +121,8 @@ public struct RelayConfiguration: Sendable {
     public var proxy: ProxyAddress?
     /// The time that one dial with its login may take.
     public var dialTimeout: Duration
+    /// How much longer than a dial a server that said nothing has to answer whether it waits for TLS.
+    package var timeToAnswer = Duration.seconds(2)
     /// The time between two pings. A server counts as silent two seconds after one that it does not answer: with the
     /// default of 8 s ten seconds after it was heard at most, where nothing is under way.
     public var pingInterval: Duration

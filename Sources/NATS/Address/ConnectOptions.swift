@@ -82,6 +82,9 @@ public struct ConnectOptions: Sendable {
     public var inboxPrefix: String?
     /// The time that dialling, the proxy, TLS and login may take together.
     public var connectTimeout: Duration
+    /// How long a server has to answer a question about TLS once the time for the login is over: so much longer a login
+    /// that got no word takes to fail.
+    package var timeToAnswer = Duration.seconds(2)
     /// The time between two pings; zero sends none, and a peer that has gone silently is then never noticed.
     public var pingInterval: Duration
     /// How long after a ping the peer may be silent before the connection counts as dead. Anything it sends counts, and

@@ -257,9 +257,6 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     // MARK: Ending
 
-    /// How long a server has to answer a question about TLS: so much longer a login that got no word takes to fail.
-    private static let timeToAnswer = TimeAmount.milliseconds(750)
-
     func fail(_ error: NATSError) {
         deliverStaged()
         if case .login(let login) = phase, core.isOpen, let remote = login.remote, remote.ipAddress != nil,
@@ -267,7 +264,10 @@ final class ConnectionHandler: ChannelInboundHandler {
         {
             login.alarm?.cancel()
             phase = .asking
-            TLSProbe.ask(remote, question, on: core.eventLoop, within: Self.timeToAnswer).assumeIsolated()
+            // The caller waits for as long as a login may take in any case.
+            let left = login.deadline - NIODeadline.now()
+            let limit = max(left, TimeAmount.nanoseconds(core.options.timeToAnswer.nanoseconds))
+            TLSProbe.ask(remote, question, on: core.eventLoop, within: limit).assumeIsolated()
                 .whenSuccess { [address] isSo in self.finish(isSo ? question.meaning(for: address) : error) }
         } else if isAlive {
             finish(error)

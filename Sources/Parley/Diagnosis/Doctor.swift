@@ -3,7 +3,7 @@ import Relay
 import RelayNetwork
 import Terminal
 
-/// Runs the checks one after the other. It starts no network, and waits for nothing longer than a few seconds.
+/// Runs the checks one after the other. It starts no network, and waits for nothing longer than a quarter of a minute.
 struct Doctor {
     let options: ConnectionOptions
     var environment = ProcessInfo.processInfo.environment
@@ -65,7 +65,8 @@ struct Doctor {
     /// Asks the terminal whether it reports its focus, or tmux, if that is between, whether it passes that on.
     private func focusWord() async -> TerminalFindings.FocusWord {
         guard environment["TMUX"]?.isEmpty ?? true else {
-            let command = ShellCommand("exec tmux show -gv focus-events", environment: environment, limit: .seconds(2))
+            let command = ShellCommand(
+                "exec tmux show -gv focus-events", environment: environment, limit: CheckLimit.step)
             let words = try? await command.run().text.split(whereSeparator: \.isWhitespace).first
             return .tmux(passesOn: words.flatMap { $0 == "on" ? true : $0 == "off" ? false : nil })
         }
@@ -104,7 +105,7 @@ struct Doctor {
     @discardableResult
     private func limited(_ name: String, _ look: @escaping @Sendable () -> Finding) async -> Finding {
         let finding =
-            await within(.seconds(3)) { await blocking(look) }
+            await within(CheckLimit.step) { await blocking(look) }
             ?? Finding(
                 name, .cannotCreate, "the file system does not answer", fix: "check the disk or the network drive")
         report(finding)
@@ -119,7 +120,7 @@ struct Doctor {
             return fail("credentials", CommandFailure(error), fix: "name a user with --as")
         }
         let directory = NetworkDirectory.standard(environment: environment)
-        let running = await within(.seconds(5)) { () -> Result<(NetworkDescription, Int?)?, NetworkError> in
+        let running = await within(CheckLimit.connection) { () -> Result<(NetworkDescription, Int?)?, NetworkError> in
             do throws(NetworkError) {
                 guard let network = try await directory.running() else { return .success(nil) }
                 return .success((network, try? await directory.clientCount(of: network)))
@@ -139,7 +140,7 @@ struct Doctor {
         case .failure(let error)?: fail(name, CommandFailure(error), fix: "read \(directory.hostLog)")
         case nil:
             found(
-                name, .noConnection, "its server does not answer within 5 s",
+                name, .noConnection, "its server does not answer within \(Wording.length(CheckLimit.connection))",
                 fix: "run parley network stop --force, then parley network start")
         }
     }
@@ -162,7 +163,7 @@ struct Doctor {
                 name, .misconfigured, "not installed",
                 fix: "run ./setup, name it in PARLEY_NATS_SERVER, or use --server")
         }
-        if let version = try? await ServerProgram.version(of: path, within: .seconds(4)) {
+        if let version = try? await ServerProgram.version(of: path, within: CheckLimit.step) {
             found(name, .ok, "\(version) (\(path))")
         } else {
             found(

@@ -4,9 +4,6 @@ import Relay
 struct ServerFindings: Sendable {
     let configuration: RelayConfiguration
 
-    private static let stepLimit = Duration.seconds(3)
-    private static let loginLimit = Duration.seconds(5)
-
     /// Looks up the host and connects, without a login.
     func touch(_ address: ServerAddress) async -> Finding {
         await obstacle(address)
@@ -31,7 +28,7 @@ struct ServerFindings: Sendable {
     }
 
     private func obstacle(_ name: String, _ host: String, _ port: Int) async -> Finding? {
-        let resolved = await within(Self.stepLimit) { await blocking { Reachability.resolve(host, port: port) } }
+        let resolved = await within(CheckLimit.step) { await blocking { Reachability.resolve(host, port: port) } }
         let endpoints: [Reachability.Endpoint]
         switch resolved {
         case .success(let found)?: endpoints = found
@@ -41,8 +38,8 @@ struct ServerFindings: Sendable {
                 fix: "check the spelling of the host and this machine's DNS")
         case nil: return Finding(name, .noConnection, "DNS: no answer", fix: "check this machine's DNS")
         }
-        let connected = await within(Self.stepLimit + .seconds(1)) {
-            await blocking { Reachability.connect(endpoints, milliseconds: 3_000) }
+        let connected = await within(CheckLimit.step + .seconds(1)) {
+            await blocking { Reachability.connect(endpoints, milliseconds: 10_000) }
         }
         let why = connected ?? Reachability.Failure(words: "no answer")
         return why.map {
@@ -60,7 +57,8 @@ struct ServerFindings: Sendable {
         var probe = configuration
         probe.servers = .fixed([address])
         // What the dial ends with says more than that the time is over.
-        probe.dialTimeout = Self.loginLimit - .seconds(1)
+        probe.dialTimeout = .seconds(9)
+        probe.timeToAnswer = .seconds(5)
         probe.namespace = probe.namespace ?? .init(name: "doctor", hash: "doctor")
         let (client, refusal) = await Self.connect(probe)
         let version = await client.serverVersion
@@ -112,6 +110,8 @@ struct ServerFindings: Sendable {
     func network(_ address: ServerAddress) async -> [Finding] {
         var chat = configuration
         chat.servers = .fixed([address])
+        chat.dialTimeout = .seconds(9)
+        chat.pongTimeout = CheckLimit.step
         let (client, refusal) = await Self.connect(chat)
         guard case .some(nil) = refusal else {
             await client.close()
@@ -127,8 +127,10 @@ struct ServerFindings: Sendable {
                     fix: "name namespace and hash in the profile, or ask the network's administrator")
             ]
         }
-        let time = await within(Self.stepLimit) { try? await client.ping() } ?? nil
-        var trip = Finding("round trip", .noConnection, "no answer within 3 s", fix: "check the network on the way")
+        let time = await within(CheckLimit.step) { try? await client.ping() } ?? nil
+        var trip = Finding(
+            "round trip", .noConnection, "no answer within \(Wording.length(CheckLimit.step))",
+            fix: "check the network on the way")
         if let time {
             let isSlow = time > .seconds(1)
             trip = Finding(
@@ -144,7 +146,7 @@ struct ServerFindings: Sendable {
 
     private static func jetStream(_ client: RelayClient) async -> Finding {
         let name = "JetStream"
-        let result = await within(loginLimit) { () -> RelayError? in
+        let result = await within(CheckLimit.connection) { () -> RelayError? in
             do throws(RelayError) { _ = try await client.history(topic: "parley.doctor", before: nil, limit: 1) } catch
             {
                 return error
@@ -163,7 +165,10 @@ struct ServerFindings: Sendable {
         case .some(.notAuthorized?):
             return Finding(name, .warning, "not shown to this user", fix: "ask the administrator for access to topics")
         case .some(let error?): return Finding(name, .noConnection, error.words, fix: "read the server's log")
-        case nil: return Finding(name, .noConnection, "no answer within 5 s", fix: "read the server's log")
+        case nil:
+            return Finding(
+                name, .noConnection, "no answer within \(Wording.length(CheckLimit.connection))",
+                fix: "read the server's log")
         }
     }
 
@@ -171,10 +176,11 @@ struct ServerFindings: Sendable {
     ///
     /// - Returns: the client, and why it is not connected, as far as that is known in time.
     private static func connect(_ configuration: RelayConfiguration) async -> (RelayClient, ConnectionReason??) {
-        let client = RelayClient(configuration: configuration)
+        let client = RelayClient(
+            configuration: configuration, surroundings: Surroundings(answerLimit: CheckLimit.step))
         let statuses = client.statuses
         await client.beginConnecting()
-        let refusal = await within(loginLimit) { () -> ConnectionReason? in
+        let refusal = await within(CheckLimit.connection) { () -> ConnectionReason? in
             for await status in statuses {
                 if status.state == .connected { return nil }
                 if let reason = status.reason { return reason }

@@ -39,11 +39,12 @@ extension RelayClient: ConnectionOwner {
 
     private func dialPlan(_ servers: [ServerAddress]) -> DialPlan {
         let configuration = configuration
-        let options = ConnectOptions(
+        var options = ConnectOptions(
             name: configuration.clientID, authentication: configuration.credentials.authentication,
             tls: configuration.tls, proxy: configuration.proxy, connectTimeout: configuration.dialTimeout,
             pingInterval: configuration.pingInterval, pongTimeout: configuration.pongTimeout,
             logger: configuration.logger)
+        options.timeToAnswer = configuration.timeToAnswer
         return DialPlan(servers: servers, options: options, followsCluster: configuration.followsCluster)
     }
 

@@ -73,9 +73,10 @@ package enum ServerExecutable {
 }
 
 package enum ServerProbe {
-    private static let patience = TimeAmount.seconds(2)
+    private static let patience = TimeAmount.seconds(10)
 
-    /// Whether the server says INFO within two seconds. Where none listens that is known at once. No thread waits.
+    /// Whether the server says INFO within ten seconds, which a busy machine may need. Where none listens that is
+    /// known at once. No thread waits.
     package static func answers(at address: ServerAddress) async -> Bool {
         do {
             let place = try SocketAddress(ipAddress: address.host, port: address.port)

@@ -235,7 +235,8 @@ struct TLSTests {
         }
         let address = ServerAddress(host: "127.0.0.1", port: peer.port, usesTLS: true)
         await #expect(throws: NATSError.speaksBeforeTLS("\(address)")) {
-            try await NATSConnection.connect(to: address, options: ConnectOptions(tls: options))
+            try await NATSConnection.connect(
+                to: address, options: ConnectOptions(tls: options, connectTimeout: .seconds(60)))
         }
         // The greeting may be lost with a connection that the server ends at once, so it is asked for once more.
         let turns = NIOLockedValueBox(0)
@@ -253,7 +254,8 @@ struct TLSTests {
         }
         let there = ServerAddress(host: "127.0.0.1", port: hasty.port, usesTLS: true)
         await #expect(throws: NATSError.speaksBeforeTLS("\(there)")) {
-            try await NATSConnection.connect(to: there, options: ConnectOptions(tls: options))
+            try await NATSConnection.connect(
+                to: there, options: ConnectOptions(tls: options, connectTimeout: .seconds(60)))
         }
         // What is no TLS and no greeting is told as before.
         let silent = try ScriptedPeer { link in
@@ -262,7 +264,8 @@ struct TLSTests {
         }
         let other = ServerAddress(host: "127.0.0.1", port: silent.port, usesTLS: true)
         do {
-            await (try NATSConnection.connect(to: other, options: ConnectOptions(tls: options))).close()
+            let patient = ConnectOptions(tls: options, connectTimeout: .seconds(60))
+            await (try NATSConnection.connect(to: other, options: patient)).close()
             Issue.record("connected")
         } catch {
             if case .speaksBeforeTLS = error { Issue.record("\(error)") }
@@ -294,14 +297,14 @@ struct TLSTests {
         .enabled(if: NATSServerProcess.newestBinary.takesTLSFirst, "no nats-server that is tested against does that"))
     func silentBeforeTLS() async throws {
         let binary = NATSServerProcess.newestBinary
-        // Silent for longer than the login may take; then the server speaks first, as its start is waited for.
+        // Silent for much longer than the login may take; then the server speaks first, as its start is waited for.
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration(more: "handshake_first: \"20s\""), jetStream: false)
         for scheme in ["nats", "tls"] {
-            let server = try await NATSServerProcess.start(
-                binary, configuration: TestCertificates.configuration(more: "handshake_first: \"5s\""), jetStream: false
-            )
             let address = try ServerAddress(parsing: "\(scheme)://127.0.0.1:\(server.port)")
             do {
-                let options = ConnectOptions(tls: try trusting(), connectTimeout: .seconds(4))
+                var options = ConnectOptions(tls: try trusting(), connectTimeout: .seconds(4))
+                options.timeToAnswer = .seconds(60)
                 await (try NATSConnection.connect(to: address, options: options)).close()
                 Issue.record("connected")
             } catch {
@@ -321,7 +324,9 @@ struct TLSTests {
             link.logIn()
             link.waitForEnd()
         }
-        await (try NATSConnection.connect(to: ServerAddress(host: "127.0.0.1", port: slow.port))).close()
+        let late = ServerAddress(host: "127.0.0.1", port: slow.port)
+        let patient = ConnectOptions(connectTimeout: .seconds(60))
+        await (try NATSConnection.connect(to: late, options: patient)).close()
         #expect(slow.accepted == 1)
     }
 

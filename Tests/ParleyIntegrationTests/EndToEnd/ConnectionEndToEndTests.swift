@@ -275,10 +275,10 @@ extension EndToEndTests {
             .enabled(if: NATSServerProcess.newestBinary.takesTLSFirst, "no nats-server here does that"))
         func handshakeFirst() async throws {
             let network = try PrivateNetworkFixture(NATSServerProcess.newestBinary)
-            // Silent for longer than a login may take; then it speaks first, as its start is waited for.
+            // Silent for much longer than a login may take; then it speaks first, as its start is waited for.
             let server = try await NATSServerProcess.start(
                 NATSServerProcess.newestBinary,
-                configuration: TestCertificates.configuration(more: "handshake_first: \"10s\""), jetStream: false)
+                configuration: TestCertificates.configuration(more: "handshake_first: \"30s\""), jetStream: false)
             defer { server.close() }
             let url = "nats://127.0.0.1:\(server.port)"
             async let sent = network.run(["send", "chat.lobby", "x", "--timeout", "60", "--server", url])
