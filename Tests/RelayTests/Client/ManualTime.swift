@@ -39,6 +39,9 @@ final class ManualTime: Timekeeper {
         try Task.checkCancellation()
     }
 
+    /// How often somebody has begun to sleep.
+    var sleeps: UInt64 { state.withLockedValue(\.next) }
+
     /// How long the next sleeper has to wait; nil while there is no sleeper.
     var untilNext: Duration? {
         state.withLockedValue { state in state.sleepers.values.map { $0.moment - state.now }.min() }
