@@ -50,15 +50,20 @@ struct RegressionClientTests {
         let network = try MemoryNetwork()
         let connection = try await network.server.connect(
             ServerAddress(host: "memory"), ConnectOptions(pingInterval: .zero))
-        let source = StreamSource(
-            name: "test_stream", filter: nil, jetStream: JetStream(connection, timeout: .milliseconds(100)))
+        // Only where none comes is an answer waited for so shortly.
+        let limit = NIOLockedValueBox(Duration.milliseconds(100))
+        let source: @Sendable () -> StreamSource = {
+            StreamSource(
+                name: "test_stream", filter: nil,
+                jetStream: JetStream(connection, timeout: limit.withLockedValue { $0 }))
+        }
         let subscription = StreamSubscription<String>(
             "test", from: .new,
             SubscriptionWords(
                 operation: "reading",
                 message: { message, _, _, _ in ("message", nil) }, live: "live", lost: { _ in "lost" }, restarted: nil,
                 interrupted: { _, passes in passes ? "interrupted" : "ended" }),
-            source: { _, _ in source })
+            source: { _, _ in source() })
         network.server.setSilent(true)
         let standings = NIOLockedValueBox<[FollowerStanding]>([])
         let told = Collected()
@@ -76,12 +81,13 @@ struct RegressionClientTests {
             report: { standing in
                 standings.withLockedValue { $0.append(standing) }
             }
-        ) { source }
+        ) { source() }
         // The outbox does not wait for a stream after two answers that did not come; the subscription itself goes on.
         try await network.letTimePass("two answers that do not come") { standings.withLockedValue { !$0.isEmpty } }
         await opened.value()
         #expect(standings.withLockedValue { $0.first } == .failed(passes: true))
         network.server.setSilent(false)
+        limit.withLockedValue { $0 = .seconds(60) }
         try await network.letTimePass("the answer") { told.all.contains("live") }
         #expect(told.all == ["interrupted", "live"])
         #expect(standings.withLockedValue { $0.last } == .live)
