@@ -74,30 +74,32 @@ struct RequestTests {
 
     @Test("an answer that came while the event loop was held up beyond the time is no time-out")
     func overslept() async throws {
-        let other = try await SharedServers.connect(NATSServerProcess.anyBinary)
         // A loop of its own, since it is held up.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let connection = try await NATSConnection.connect(to: other.address, group: group)
+        let loop = group.next()
         let limit = Duration.seconds(5)
-        let subject = SharedServers.unique()
-        let asked = try other.subscribe(to: subject)
-        try await other.flush()
-        let answer = Task { try await connection.request(ByteBuffer(), to: subject, timeout: limit) }
-        let reply = try #require(try await asked.first(1)[0].reply)
-        let (begun, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        connection.core.eventLoop.execute {
-            begun.signal()
-            goOn.wait()
+        let subject = "q"
+        // All of this is done on the peer's thread, which waits for no turn among the tests.
+        let peer = try ScriptedPeer { link in
+            guard link.logIn(), link.waitFor("PUB \(subject) "), link.waitFor("\r\n") else { return }
+            let request = link.received.split(separator: "\r\n").last { $0.hasPrefix("PUB \(subject) ") }
+            guard let reply = request?.split(separator: " ").dropFirst(2).first else { return }
+            let (begun, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            loop.execute {
+                begun.signal()
+                goOn.wait()
+            }
+            begun.wait()
+            link.send("MSG \(reply) 1 7\r\nin time\r\n")
+            // The time passes while nothing is read.
+            Thread.sleep(forTimeInterval: 6)
+            goOn.signal()
+            link.waitForEnd()
         }
-        await Self.elsewhere { begun.wait() }
-        try other.publish(Array("in time".utf8), to: reply)
-        try await other.flush()
-        // The time passes while nothing is read.
-        try await Task.sleep(for: limit + .seconds(1))
-        goOn.signal()
-        #expect(try await answer.value.text == "in time")
+        let connection = try await peer.connect(ConnectOptions(pingInterval: .zero), group: group)
+        let answer = try await connection.request(ByteBuffer(), to: subject, timeout: limit)
+        #expect(answer.text == "in time")
         await connection.close()
-        await other.close()
         try await group.shutdownGracefully()
     }
 
@@ -112,16 +114,6 @@ struct RequestTests {
         connection.probe()
         connection.closeNow()
         #expect(connection.core.channel == nil)
-    }
-
-    /// Waits on a thread that is nobody else's.
-    private static func elsewhere(_ wait: @escaping @Sendable () -> Void) async {
-        await withCheckedContinuation { continuation in
-            Thread {
-                wait()
-                continuation.resume()
-            }.start()
-        }
     }
 
     @Test("a cancelled request is forgotten", arguments: NATSServerProcess.binaries)
