@@ -9,16 +9,20 @@ package struct Surroundings: Sendable {
     package var clock: any Timekeeper
     /// How long a question to JetStream waits for its answer.
     package var answerLimit: Duration
+    /// How often a server tells a reader for whom it has nothing that it is there.
+    package var heartbeat: Duration
 
     package init(
         dial: @escaping Dialer = { (address, options) async throws(NATSError) in
             try await NATSConnection.connect(to: address, options: options)
         },
-        clock: any Timekeeper = SystemTime(), answerLimit: Duration = .seconds(5)
+        clock: any Timekeeper = SystemTime(), answerLimit: Duration = .seconds(5),
+        heartbeat: Duration = .seconds(10)
     ) {
         self.dial = dial
         self.clock = clock
         self.answerLimit = answerLimit
+        self.heartbeat = heartbeat
     }
 }
 

@@ -7,6 +7,8 @@ public struct JetStream: Sendable {
     public let connection: NATSConnection
     /// How long one call may take.
     public var timeout: Duration
+    /// How often a server tells a reader for whom it has nothing that it is there.
+    package var heartbeat = Duration.seconds(10)
     /// Whether a direct get may have many answers, which servers give from 2.11 on. Where an account imports JetStream
     /// from another one, that account's exports say whether more than the first answer comes through.
     package var readsBatches = false

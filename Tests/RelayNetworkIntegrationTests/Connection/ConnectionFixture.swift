@@ -14,10 +14,11 @@ extension TestNetwork {
     /// - Parameters:
     ///   - credentials: what it presents; those of the user's file when nil.
     ///   - server: where it dials; a proxy, say.
+    ///   - surroundings: what it takes from the world around it.
     ///   - change: what else is different.
     func client(
         as user: String = "alice", credentials: RelayCredentials? = nil, server: ServerAddress? = nil,
-        _ change: (inout RelayConfiguration) -> Void = { _ in }
+        surroundings: Surroundings = Surroundings(), _ change: (inout RelayConfiguration) -> Void = { _ in }
     ) throws -> RelayClient {
         let credentials = try credentials ?? RelayCredentials(directory.credentials(for: user))
         var configuration = RelayConfiguration(
@@ -26,7 +27,7 @@ extension TestNetwork {
         // A busy machine's login is no fault of what is tested here.
         configuration.dialTimeout = .seconds(60)
         change(&configuration)
-        return RelayClient(configuration: configuration)
+        return RelayClient(configuration: configuration, surroundings: surroundings)
     }
 
     /// A token of this network for a user, as its own server would hand one out.

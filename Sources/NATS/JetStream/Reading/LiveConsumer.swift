@@ -40,8 +40,6 @@ package final class LiveConsumer {
     private static let batch = 2_000
     /// As long as nothing bounds a pull's bytes it asks for fewer, as the reader's buffer does have a bound.
     private static let unboundedBatch = 500
-    private static let expires = Duration.seconds(30)
-    private static let heartbeat = Duration.seconds(10)
 
     /// How many matching messages the stream held when the consumer was made.
     package let pendingAtStart: UInt64
@@ -69,6 +67,10 @@ package final class LiveConsumer {
     private(set) var caution: Int
 
     var received: UInt64 { expectedConsumerSequence - 1 }
+
+    private var heartbeat: Duration { jetStream.heartbeat }
+    /// How long the server keeps a pull. It takes no heartbeat that is longer than half of that.
+    private var expires: Duration { heartbeat * 3 }
 
     /// Makes a consumer: everything stored from here on is delivered. As many messages as `caution` says are asked for
     /// one by one; making it takes no longer than the limit, or than usual.
@@ -107,13 +109,13 @@ package final class LiveConsumer {
         if caution > 0 {
             let wanted = Int(clamping: min(UInt64(PullBudget.singles), max(UInt64(Self.idleSingles), pending)))
             while pulls.budget.wantsSingle(of: wanted) {
-                try pulls.add(1, isBounded: isBounded, expires: Self.expires, heartbeat: Self.heartbeat)
+                try pulls.add(1, isBounded: isBounded, expires: expires, heartbeat: heartbeat)
             }
             return
         }
         let count = isBounded ? Self.batch : Self.unboundedBatch
         guard pulls.budget.wantsPull(of: count) else { return }
-        try pulls.add(count, isBounded: isBounded, expires: Self.expires, heartbeat: Self.heartbeat)
+        try pulls.add(count, isBounded: isBounded, expires: expires, heartbeat: heartbeat)
     }
 
     /// Waits for messages, and takes those that are at hand then; none where no more come, for which ``ending`` has the
@@ -152,7 +154,7 @@ package final class LiveConsumer {
         until deadline: NIODeadline?, gathering count: Int, isolation actor: isolated (any Actor)?
     ) async throws(NATSError) {
         // Two missed heartbeats mean that the consumer is gone, whatever became of it.
-        let loss = NIODeadline.now() + .nanoseconds((Self.heartbeat * 2).nanoseconds)
+        let loss = NIODeadline.now() + .nanoseconds((heartbeat * 2).nanoseconds)
         do throws(NATSError) {
             try await pulls.buffer.refill(
                 &arrived, until: deadline.map { min($0, loss) } ?? loss, gathering: count, isolation: actor)

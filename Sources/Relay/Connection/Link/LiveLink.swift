@@ -26,6 +26,7 @@ extension LiveLink {
         guard let connection else { return nil }
         let (prefix, readsBatches) = attachment.dialect.withLockedValue(\.self)
         var jetStream = JetStream(connection, apiPrefix: prefix, timeout: surroundings.answerLimit)
+        jetStream.heartbeat = surroundings.heartbeat
         jetStream.readsBatches = readsBatches
         jetStream.pullLimit = attachment.pullLimit
         jetStream.leftConsumers = attachment.leftConsumers
