@@ -91,7 +91,7 @@ struct KeyValueDeadlineTests {
         // The peer answers no ping, however late the bucket's patience ends.
         let connection = try await peer.connect(ConnectOptions(pingInterval: .zero, pongTimeout: .seconds(120)))
         // Long enough for the peer's answer, which comes from a thread of its own.
-        let bucket = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(3)))
+        let bucket = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(10)))
         let told = NIOLockedValueBox<[String]>([])
         let failure = await failure { () async throws(NATSError) in
             try await bucket.forEachEntry { entry in told.withLockedValue { $0.append(entry.key) } }
@@ -113,7 +113,7 @@ struct KeyValueDeadlineTests {
         let patient = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(120)))
         try await patient.create(storage: .memory)
         try await patient.put(ByteBuffer(string: "1"), for: "a")
-        let hasty = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(5)))
+        let hasty = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(10)))
         var changes = try hasty.watch().makeAsyncIterator()
         #expect(try await changes.next()?.key == "a")
         try await server.pause()

@@ -93,11 +93,11 @@ extension EndToEndTests {
                 // The command that issues tokens is the one that a profile names.
                 let parley = try BuiltProduct.url("parley").path
                 let file = try network.configuration(
-                    "servers: ['\(url)'], tokenCommand: '\(parley) network token bob --expires 12s'")
+                    "servers: ['\(url)'], tokenCommand: '\(parley) network token bob --expires 30s'")
                 let watch = try network.start("watch", "--config", file, "--json")
                 var states: [String] = []
                 while states.filter({ $0 == "connected" }).count < 2 {
-                    let line = try JSONLine(try await watch.nextLine(deadline: .seconds(60)))
+                    let line = try JSONLine(try await watch.nextLine(deadline: .seconds(120)))
                     states.append(line["status"].string)
                     #expect(line["status"].string != "disconnected", "\(line)")
                 }
@@ -117,7 +117,7 @@ extension EndToEndTests {
                 let command = counter.command("echo NOISE >/dev/tty; echo NOISE >&2")
                 let file = try network.configuration("servers: ['\(url)'], tokenCommand: '\(command)'")
                 let alice = try network.terminal(["--config", file])
-                try await counter.hand(try network.bearerToken(for: "alice", lifetime: 8), time: 1)
+                try await counter.hand(try network.bearerToken(for: "alice", lifetime: 20), time: 1)
                 // Handed over as soon as it is asked for: on a busy machine that may be before the screen is looked at.
                 async let handed: Void = counter.hand(
                     try network.bearerToken(for: "alice", lifetime: 3_600), time: 2)

@@ -12,7 +12,7 @@ struct SessionEntryTests {
         configuration.sessions = .exclusive(.yield)
         configuration.followsNetwork = false
         // Long enough for a server that answers, on a busy machine too: what is asked here is never answered.
-        return RelayClient(configuration: configuration, surroundings: Surroundings(answerLimit: .seconds(2)))
+        return RelayClient(configuration: configuration, surroundings: Surroundings(answerLimit: .seconds(10)))
     }
 
     @Test("B18 a network without sessions is distinguished from one whose sessions are slow", arguments: [true, false])

@@ -167,7 +167,7 @@ extension PromiseScene {
         try await fill(1...3)
         var configuration = ConsumerConfiguration(name: "reader", isDurable: true)
         // Longer than a busy machine takes to acknowledge two of them.
-        configuration.acknowledgementWait = 5_000_000_000
+        configuration.acknowledgementWait = 30_000_000_000
         let made = try await jetStream.createConsumer(configuration, in: name)
         #expect(made.pending == 3 && made.name == "reader" && made.stream == name)
         let consumer = try PullConsumer("reader", in: name, jetStream)
@@ -175,7 +175,7 @@ extension PromiseScene {
         #expect(messages.map(\.sequence) == [1, 2, 3])
         for message in messages.prefix(2) { try consumer.acknowledge(message) }
         try await connection.flush(timeout: Self.patience)
-        let again = try await consumer.fetch(1, expires: .seconds(60))
+        let again = try await consumer.fetch(1, expires: .seconds(120))
         #expect(again.map(\.sequence) == [3])
         for message in again { try consumer.acknowledge(message) }
         try await connection.flush(timeout: Self.patience)
