@@ -218,7 +218,7 @@ struct HostileLoopTests {
                     _ = try await client.send(
                         topic: "chat.room", message: ["username": .string(name), "text": .string("line \(number)")],
                         id: "\(name)-\(number)", timeout: .seconds(60))
-                    try await eventually("line \(number)", deadline: .seconds(30)) {
+                    try await eventually("line \(number)") {
                         heard.allSatisfy { reader, heard in
                             heard.has("\(name)-\(number)", "line \(number)", from: name, to: reader)
                         }

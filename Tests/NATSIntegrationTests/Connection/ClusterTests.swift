@@ -55,9 +55,9 @@ struct ClusterTests {
         let first = try await TestCluster.start(binary, name: "first")
         let connection = try await first.connect()
         let second = try await TestCluster.start(binary, name: "second", joining: first)
-        try await eventually("both servers", deadline: .seconds(30)) { connection.info.connectURLs?.count == 2 }
+        try await eventually("both servers") { connection.info.connectURLs?.count == 2 }
         try await second.stop()
-        try await eventually("one server", deadline: .seconds(30)) {
+        try await eventually("one server") {
             connection.info.connectURLs == [address(first)]
         }
         #expect(connection.isOpen)

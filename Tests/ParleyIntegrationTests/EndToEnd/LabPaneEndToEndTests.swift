@@ -325,14 +325,14 @@ extension EndToEndTests {
                 let cluster = try await Cluster(box)
                 try await cluster.waitForAll()
                 func host(says words: String) async throws {
-                    try await eventually("the host says: \(words)", deadline: .seconds(30)) {
+                    try await eventually("the host says: \(words)") {
                         try String(contentsOfFile: box.network + "/host.log", encoding: .utf8).contains(words)
                     }
                 }
                 let alice = try await cluster.opened(1)
                 let own = try #require(try cluster.process(1))
                 try alice.type("S")
-                try await eventually("another process of one's own server", deadline: .seconds(30)) {
+                try await eventually("another process of one's own server") {
                     let process = try cluster.process(1)
                     return process != nil && process != own
                 }

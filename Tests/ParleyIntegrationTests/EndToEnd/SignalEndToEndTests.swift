@@ -149,7 +149,7 @@ extension EndToEndTests {
                 alice.takeOutput("\u{1B}[1;10r")
                 try alice.resize(rows: 30, columns: 80)
                 alice.foreground()
-                try await alice.waitFor("the whole screen", deadline: .seconds(30)) { screen in
+                try await alice.waitFor("the whole screen") { screen in
                     screen.rows[0].contains("● CONNECTED") && screen.rows[1].contains("── chat.lobby ─")
                         && screen.rows[2...26].allSatisfy { $0.contains("│") } && screen.rows[27].contains("┴")
                         && screen.rows[28].contains("write to chat.lobby") && screen.rows[29].contains("F1 help")
@@ -167,9 +167,9 @@ extension EndToEndTests {
                     try alice.press(.ctrl("l"), .ctrl("l"))
                     try alice.press(.alt("e"))
                     for character in "text\(round)." { try alice.type(String(character)) }
-                    try await alice.waitFor("the text", deadline: .seconds(20)) { $0.contains("> text\(round).") }
+                    try await alice.waitFor("the text") { $0.contains("> text\(round).") }
                     try alice.press(.ctrl("c"))
-                    try await alice.waitFor("an empty line", deadline: .seconds(20)) { !$0.contains("text\(round).") }
+                    try await alice.waitFor("an empty line") { !$0.contains("text\(round).") }
                 }
             }
         }
