@@ -29,7 +29,7 @@ struct ClusterTests {
         let told = try #require(connection.info.connectURLs?.first { $0 == address(second) })
         let other = try await NATSConnection.connect(
             to: try #require(ServerAddress(discovered: told, like: connection.address)),
-            options: ConnectOptions())
+            options: ConnectOptions(connectTimeout: .seconds(60)))
         #expect(other.info.serverName == "second")
         #expect(other.info.cluster == "C" && other.info.serverID != connection.info.serverID)
 

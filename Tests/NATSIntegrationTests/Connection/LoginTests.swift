@@ -16,7 +16,7 @@ struct LoginTests {
         await failure { () async throws(NATSError) in
             _ = try await NATSConnection.connect(
                 to: try ServerAddress(parsing: server.url),
-                options: ConnectOptions(authentication: authentication))
+                options: ConnectOptions(authentication: authentication, connectTimeout: .seconds(60)))
         }
     }
 
@@ -27,8 +27,8 @@ struct LoginTests {
         try await speaks(server, .token("s3cr:t"))
         // What the URL carries wins.
         let address = try ServerAddress(parsing: "nats://s3cr%3At@127.0.0.1:\(server.port)")
-        await (try NATSConnection.connect(to: address, options: ConnectOptions(authentication: .token("wrong"))))
-            .close()
+        let wrong = ConnectOptions(authentication: .token("wrong"), connectTimeout: .seconds(60))
+        await (try NATSConnection.connect(to: address, options: wrong)).close()
         #expect(await refusal(server, .token("wrong")) == .authorization(.violation))
         #expect(await refusal(server, .none) == .authorization(.violation))
     }
@@ -44,7 +44,8 @@ struct LoginTests {
         try await speaks(server, .user("u", password: "p@:/w"))
         try await speaks(server, .nkey(pair))
         let address = try ServerAddress(parsing: "nats://u:p@:%2Fw@127.0.0.1:\(server.port)")
-        await (try NATSConnection.connect(to: address, options: ConnectOptions())).close()
+        let options = ConnectOptions(connectTimeout: .seconds(60))
+        await (try NATSConnection.connect(to: address, options: options)).close()
         #expect(await refusal(server, .user("u", password: "wrong")) == .authorization(.violation))
         #expect(await refusal(server, .user("nobody", password: "p@:/w")) == .authorization(.violation))
         #expect(await refusal(server, .nkey(.generate(.user))) == .authorization(.violation))

@@ -18,8 +18,9 @@ struct ConnectionRegressionTests {
                 try SocketAddress(ipAddress: "127.0.0.1", port: server.port),
             ])
         let connection = try await NATSConnection.connect(
-            to: ServerAddress(host: "two.example", port: server.port), options: ConnectOptions(),
-            group: NIOSingletons.posixEventLoopGroup, resolver: resolver)
+            to: ServerAddress(host: "two.example", port: server.port),
+            options: ConnectOptions(connectTimeout: .seconds(60)), group: NIOSingletons.posixEventLoopGroup,
+            resolver: resolver)
         try await connection.flush()
         await connection.close()
     }

@@ -133,7 +133,8 @@ struct TLSTests {
         }
         let error = await failure { () async throws(NATSError) in
             _ = try await NATSConnection.connect(
-                to: ServerAddress(host: "127.0.0.1", port: peer.port, usesTLS: true), options: ConnectOptions())
+                to: ServerAddress(host: "127.0.0.1", port: peer.port, usesTLS: true),
+                options: ConnectOptions(connectTimeout: .seconds(60)))
         }
         if answer.isEmpty {
             switch error {
@@ -168,12 +169,14 @@ struct TLSTests {
         }
         let connection = try await NATSConnection.connect(
             to: address("authority.pem"),
-            options: ConnectOptions(tls: TLSOptions(authorityFile: TestCertificates.path("stranger.pem"))))
+            options: ConnectOptions(
+                tls: TLSOptions(authorityFile: TestCertificates.path("stranger.pem")), connectTimeout: .seconds(60)))
         try await connection.flush()
         await connection.close()
         let error = await #expect(throws: NATSError.self) {
             let target = try address("stranger.pem")
-            await (try NATSConnection.connect(to: target, options: ConnectOptions(tls: trusting()))).close()
+            let options = ConnectOptions(tls: try trusting(), connectTimeout: .seconds(60))
+            await (try NATSConnection.connect(to: target, options: options)).close()
         }
         #expect(words(error).contains("no authority that this computer trusts"))
     }

@@ -198,7 +198,8 @@ struct ProxyFailureTests {
     @Test("cancelling while the proxy is silent ends the wait and closes the socket")
     func cancelled() async throws {
         let peer = try ScriptedPeer { $0.waitForEnd() }
-        let options = ConnectOptions(proxy: ProxyAddress(.http, host: "127.0.0.1", port: peer.port))
+        let options = ConnectOptions(
+            proxy: ProxyAddress(.http, host: "127.0.0.1", port: peer.port), connectTimeout: .seconds(60))
         let task = Task { [server] in try await NATSConnection.connect(to: server, options: options) }
         try await eventually("the connection is made") { peer.accepted == 1 }
         task.cancel()
