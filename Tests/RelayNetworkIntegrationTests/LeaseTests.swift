@@ -59,7 +59,7 @@ struct LeaseTests {
                 to: ServerAddress(parsing: first.url),
                 options: .init(
                     authentication: .init(first.directory.credentials(for: "alice")), connectTimeout: .seconds(60)))
-            // The server is asked, and has two seconds for its answer.
+            // The server is asked, and has ten seconds for its answer.
             try await eventually("the network runs") { try await directory.running() == first.description }
             #expect(try await directory.clientCount(of: first.description) == 1)
             await alice.close()
