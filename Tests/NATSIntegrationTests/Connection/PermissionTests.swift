@@ -105,7 +105,7 @@ struct PermissionTests {
         let server = try await root.start(binary)
         let now = Int64(Date().timeIntervalSince1970)
         let connection = try await server.connect(
-            ConnectOptions(authentication: Authentication(root.user(expires: now + 10))))
+            ConnectOptions(authentication: Authentication(root.user(expires: now + 30))))
         let subscription = try connection.subscribe(to: "a")
         let expired = NATSError.authorization(.userExpired)
         #expect(await connection.waitUntilClosed() == expired)
