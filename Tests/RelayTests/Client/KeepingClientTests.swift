@@ -212,13 +212,13 @@ struct KeepingClientTests {
         let client = network.client(configuration)
         let heard = Heard(try await client.messages(topic: "chat.room", from: .after(cursor(client))))
         await client.beginConnecting()
-        func pass(until words: String, _ isSo: () async -> Bool) async throws {
+        func pass(until words: String, _ isSo: () -> Bool) async throws {
             try await eventually(words) {
                 if let wait = network.time.untilNext { network.time.advance(by: min(wait, .milliseconds(250))) }
-                return await isSo()
+                return isSo()
             }
         }
-        try await pass(until: "the connection") { await client.status.state == .connected }
+        try await pass(until: "the connection") { client.status.state == .connected }
         #expect(heard.all.isEmpty)
         if catchesUp { for number in 8...10 { try network.store("\(number)") } }
         try await pass(until: "the topic") { heard.all.contains("live") }
