@@ -264,9 +264,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         {
             login.alarm?.cancel()
             phase = .asking
-            // The caller waits for as long as a login may take in any case.
-            let left = login.deadline - NIODeadline.now()
-            let limit = max(left, TimeAmount.nanoseconds(core.options.timeToAnswer.nanoseconds))
+            var limit = TimeAmount.nanoseconds(core.options.timeToAnswer.nanoseconds)
+            // The caller waits for a login's time in any case, and silence is the answer to the other question.
+            if question == .waitsForTLS { limit = max(limit, login.deadline - NIODeadline.now()) }
             TLSProbe.ask(remote, question, on: core.eventLoop, within: limit).assumeIsolated()
                 .whenSuccess { [address] isSo in self.finish(isSo ? question.meaning(for: address) : error) }
         } else if isAlive {

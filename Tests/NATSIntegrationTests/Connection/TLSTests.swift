@@ -15,8 +15,14 @@ struct TLSTests {
         _ server: NATSServerProcess, host: String = "127.0.0.1", scheme: String = "tls", _ tls: TLSOptions?
     ) async throws -> NATSConnection {
         try await NATSConnection.connect(
-            to: ServerAddress(parsing: "\(scheme)://\(host):\(server.port)"),
-            options: ConnectOptions(tls: tls, connectTimeout: .seconds(60)))
+            to: ServerAddress(parsing: "\(scheme)://\(host):\(server.port)"), options: patient(tls))
+    }
+
+    /// For a server that may take long to answer.
+    private func patient(_ tls: TLSOptions?) -> ConnectOptions {
+        var options = ConnectOptions(tls: tls, connectTimeout: .seconds(60))
+        options.timeToAnswer = .seconds(10)
+        return options
     }
 
     private func refusal(
@@ -236,10 +242,10 @@ struct TLSTests {
             link.send("INFO {}\r\n")
             link.waitForEnd()
         }
+        let connectOptions = patient(options)
         let address = ServerAddress(host: "127.0.0.1", port: peer.port, usesTLS: true)
         await #expect(throws: NATSError.speaksBeforeTLS("\(address)")) {
-            try await NATSConnection.connect(
-                to: address, options: ConnectOptions(tls: options, connectTimeout: .seconds(60)))
+            try await NATSConnection.connect(to: address, options: connectOptions)
         }
         // The greeting may be lost with a connection that the server ends at once, so it is asked for once more.
         let turns = NIOLockedValueBox(0)
@@ -257,8 +263,7 @@ struct TLSTests {
         }
         let there = ServerAddress(host: "127.0.0.1", port: hasty.port, usesTLS: true)
         await #expect(throws: NATSError.speaksBeforeTLS("\(there)")) {
-            try await NATSConnection.connect(
-                to: there, options: ConnectOptions(tls: options, connectTimeout: .seconds(60)))
+            try await NATSConnection.connect(to: there, options: connectOptions)
         }
         // What is no TLS and no greeting is told as before.
         let silent = try ScriptedPeer { link in
