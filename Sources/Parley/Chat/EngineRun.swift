@@ -100,6 +100,7 @@ final class EngineRun {
         let ends = runs.compactMap(\.ends)
         for run in runs where run.ends != nil {
             run.queue.close()
+            _ = run.handOver(at: .now)
             run.requests.finish()
         }
         let slow = Gate.closed(ends.map(\.kept), after: .seconds(2))

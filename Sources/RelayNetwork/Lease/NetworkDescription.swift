@@ -33,12 +33,23 @@ public struct NetworkDescription: Codable, Hashable, Sendable {
         return address
     }
 
-    /// The servers that are there now.
-    public func answering() async -> [String] {
-        let answers = await inParallel(servers) { server in
-            if let address = address(server) { await ServerProbe.answers(at: address) } else { false }
+    /// Whether more than half of its servers answer, which carry all that is stored. The others are not waited for.
+    func isAnswering() async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            for server in servers {
+                group.addTask {
+                    guard let address = address(server) else { return false }
+                    return await ServerProbe.answers(at: address)
+                }
+            }
+            defer { group.cancelAll() }
+            var count = 0
+            for await isThere in group where isThere {
+                count += 1
+                if count > servers.count / 2 { return true }
+            }
+            return false
         }
-        return zip(servers, answers).filter(\.1).map(\.0)
     }
 
     private func address(_ url: String) -> ServerAddress? {
@@ -58,8 +69,7 @@ extension NetworkDirectory {
     /// The network, when it runs and more than half of its servers answer. Starts nothing and makes nothing.
     public func running() async throws(NetworkError) -> NetworkDescription? {
         guard let known = try announced() else { return nil }
-        // So many carry all that is stored.
-        return await known.answering().count > known.servers.count / 2 ? known : nil
+        return await known.isAnswering() ? known : nil
     }
 
     /// How many clients are connected to a running network, without the network's own.

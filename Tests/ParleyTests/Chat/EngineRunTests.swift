@@ -56,6 +56,26 @@ struct EngineRunTests {
         try await store.close()
     }
 
+    @Test("What was still held when the chat ends is done, too")
+    func held() async throws {
+        let folder = try TemporaryDirectory("engine")
+        let path = folder.path("alice.sqlite")
+        // Nobody answers there.
+        let silent = try LoopbackSocket.listening()
+        var plan = ConnectionPlan(
+            target: .servers([ServerAddress(host: "127.0.0.1", port: silent.port)], .none, user: "alice"))
+        plan.store = path
+        let configuration = try ChatConfiguration(flag: nil, profile: nil, ["HOME": folder.path("")])
+        nonisolated(unsafe) let run = EngineRun(queue: EventQueue {})
+        run.start(try Connector(plan, for: .chat(.ignore)), configuration)
+        run.hold(.store(.open))
+        run.hold(.store(.keepLine(KeptLine("typed"))))
+        await blocking { EngineRun.end([run]) }
+        let store = try LocalStore.open(path)
+        #expect(try await store.desk().lines == [KeptLine("typed")])
+        try await store.close()
+    }
+
     @Test("What is prepared is there when its waiter is woken, and so is why it could not be")
     func prepared() async {
         let (wakes, continuation) = AsyncStream.makeStream(of: Void.self)

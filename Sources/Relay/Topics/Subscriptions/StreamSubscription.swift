@@ -159,11 +159,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
             guard let source = await source() else { return }
             var openedAt: ContinuousClock.Instant?
             do throws(NATSError) {
-                let (extent, position) = try await beginning(source, clock, &progress) {
-                    // Others do not wait for a replica that lags.
-                    await report(.failed(passes: false))
-                    opened.fulfil(())
-                }
+                let (extent, position) = try await beginning(source, clock, &progress)
                 let consumer = try await LiveConsumer(
                     in: source.name, filter: source.filter, from: position, source.jetStream)
                 openedAt = clock.now
@@ -383,18 +379,16 @@ final class StreamSubscription<Event: Sendable>: Follower {
     }
 
     /// Where to begin on this connection: behind the cursor, or where the subscription was asked to.
-    ///
-    /// - Parameter isLate: called where a replica takes more than a moment.
     private func beginning(
-        _ source: StreamSource, _ clock: any Timekeeper, _ progress: inout StreamProgress, isLate: () async -> Void
+        _ source: StreamSource, _ clock: any Timekeeper, _ progress: inout StreamProgress
     ) async throws(NATSError) -> (extent: StreamExtent, position: StartPosition) {
         var extent = try await source.extent()
         if source.jetStream.connection.info.cluster != nil {
             // A replica that has just become the leader may lag for a moment, and that of an old server until somebody
-            // starts it again. Only what lasts is a loss.
-            for attempt in 1...Self.triesForReplica where progress.stream(lostBehind: extent, in: source.name) != nil {
-                if attempt == Self.lateTry { await isLate() }
-                do { try await clock.sleep(for: .milliseconds(250)) } catch { throw .cancelled }
+            // starts it again. Only what lasts is a loss. The outbox waits meanwhile: what it sent would get sequences
+            // that count as received.
+            for pause in Self.pausesForReplica where progress.stream(lostBehind: extent, in: source.name) != nil {
+                do { try await clock.sleep(for: pause) } catch { throw .cancelled }
                 extent = try await source.extent()
             }
         }
@@ -408,10 +402,10 @@ final class StreamSubscription<Event: Sendable>: Follower {
         return (extent, try await firstPosition(extent, source, &progress))
     }
 
-    /// How often a cluster is asked again that seems to have lost messages: for half a minute.
-    private static var triesForReplica: Int { 120 }
-    /// From this try on, three seconds after the first, nothing else waits.
-    private static var lateTry: Int { 13 }
+    /// When a cluster is asked again that seems to have lost messages: for half a minute.
+    private static var pausesForReplica: [Duration] {
+        Array(repeating: .milliseconds(250), count: 12) + Array(repeating: .seconds(1), count: 27)
+    }
 
     private func firstPosition(
         _ extent: StreamExtent, _ source: StreamSource, _ progress: inout StreamProgress
