@@ -94,6 +94,7 @@ public enum MessageContent: Hashable, Sendable {
     var capacity: Int {
         switch self {
         case .line(let line): line.username.utf8.count + line.text.utf8.count
+        case .value(.string(let text)): text.utf8.count
         case .letter, .value: 0
         }
     }
