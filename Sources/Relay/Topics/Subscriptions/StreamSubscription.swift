@@ -373,7 +373,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
             guard progress.receive(sequence: message.sequence, repetition: repetition) else { continue }
             bytes += size
             if let message = keeping?.message(event, message, stream) { kept.append(message) }
-            events.append(event)
+            events.append(consume event)
         }
         return (events, kept, bytes)
     }
