@@ -353,6 +353,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
 
     /// Reads so many messages as are handed over together, from a place on. What is read may take much more memory than
     /// it had bytes.
+    @specialized(where Event == TopicEvent)
     private func take(
         _ arrived: [StoredMessage], from next: inout Int, of stream: StreamIdentity, _ progress: inout StreamProgress
     ) -> (events: [Event], kept: [KeptMessage], bytes: Int) {
