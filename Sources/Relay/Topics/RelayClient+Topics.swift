@@ -80,7 +80,10 @@ extension RelayClient {
     }
 
     /// What recognises the user's own messages.
-    var ownMessages: OwnMessages { OwnMessages(user: { [weak self] in self?.user }, publisher: publisher) }
+    var ownMessages: OwnMessages {
+        // Asked for each message: the settings are at hand, while hold of the client would have to be taken each time.
+        OwnMessages(user: { [settings] in settings.withLockedValue { $0.configuration.user } }, publisher: publisher)
+    }
 
     static func pattern(_ text: String) throws(RelayError) -> TopicPattern {
         do throws(TopicError) { return try TopicPattern(text) } catch { throw .invalidTopic("\(error)") }
