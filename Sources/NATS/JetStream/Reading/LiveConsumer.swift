@@ -133,6 +133,7 @@ package final class LiveConsumer {
                     guard messages.isEmpty else { break }
                     try await refill(until: deadline, gathering: limits.gathering, isolation: actor)
                 }
+                if messages.isEmpty { messages.reserveCapacity(min(limits.count, arrived.count)) }
                 guard let message = arrived.popLast() else { break }
                 try take(message, into: &messages, &bytes)
                 if limits.endsWhenCaughtUp, pending == 0 { break }
