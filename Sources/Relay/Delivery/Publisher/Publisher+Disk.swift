@@ -131,6 +131,7 @@ extension Publisher {
 
     /// Returns when what was admitted is on the disk; at once where nothing is kept, and in trouble.
     nonisolated(nonsending) func kept() async {
+        guard mayKeep else { return }
         let waiter = Completion<Bool>()
         let waits = decide { state -> Bool in
             state.disk.keepsFirst && state.disk.waits(waiter, forNext: state.disk.journal.hasAccepted)

@@ -121,6 +121,8 @@ final class Publisher: StorageObserver {
     let answers = NIOLockedValueBox<(waiting: [Answer], isTaken: Bool)>(([], false))
 
     private let maximumMessageBytes: Int
+    /// Whether messages may ever be kept: a client without a store asks no further.
+    let mayKeep: Bool
     let log: OutboxLog
     let clock: DeliveryClock
 
@@ -134,6 +136,7 @@ final class Publisher: StorageObserver {
     ) {
         state = NIOLockedValueBox(State(delivery: Delivery(policy: policy), disk: Disk(location, choice)))
         self.maximumMessageBytes = maximumMessageBytes
+        mayKeep = location.keepsOutbox
         (self.clock, self.log) = (DeliveryClock(clock), log)
     }
 
