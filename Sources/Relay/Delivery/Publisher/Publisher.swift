@@ -186,9 +186,8 @@ final class Publisher: StorageObserver {
     func admit(
         _ message: OutboxMessage, for pending: PendingPublish? = nil, keepsRefused: Bool = false
     ) throws(RelayError) {
-        if let refusal = admit([(message, pending)], keepsRefused: keepsRefused).refusal {
-            throw refusal
-        }
+        let one = CollectionOfOne((message: message, pending: pending))
+        if let refusal = admit(one, keepsRefused: keepsRefused).refusal { throw refusal }
     }
 
     /// As ``admit(_:for:keepsRefused:)`` for messages that come together, up to the first that is refused.
