@@ -15,23 +15,29 @@ extension Publisher {
     /// Decides under the lock, and carries out outside what comes of it, unless another thread is at it.
     @discardableResult
     func decide<Value>(_ change: (inout State) -> Value) -> Value {
-        let (value, isFree) = state.withLockedValue { state in
+        var due = Due()
+        let (value, route) = state.withLockedValue { state -> (Value, Route?) in
             let value = change(&state)
             state.conclude()
-            guard !state.isCarryingOut, !state.due.isEmpty else { return (value, false) }
+            guard !state.isCarryingOut, !state.due.isEmpty else { return (value, nil) }
             state.isCarryingOut = true
-            return (value, true)
+            swap(&due, &state.due)
+            return (value, state.route)
         }
-        if isFree { carryOut() }
+        if !due.isEmpty { carryOut(&due, from: route) }
         return value
     }
 
-    private func carryOut() {
-        var due = Due()
-        var refused: Results = []
+    /// Carries out what was decided, and what comes of it and is decided meanwhile, until there is nothing more.
+    ///
+    /// - Parameter first: the route when the first of it was decided.
+    private func carryOut(_ due: inout Due, from first: Route?) {
+        var route = first
         while true {
+            var refused: Results = []
+            carryOut(due, over: route, refused: &refused)
             due.removeAll()
-            let route = state.withLockedValue { state -> Route? in
+            route = state.withLockedValue { state -> Route? in
                 if !refused.isEmpty {
                     state.take(state.delivery.answered(refused, at: clock.now))
                     state.conclude()
@@ -41,8 +47,6 @@ extension Publisher {
                 return state.route
             }
             if due.isEmpty { return }
-            refused = []
-            carryOut(due, over: route, refused: &refused)
         }
     }
 
