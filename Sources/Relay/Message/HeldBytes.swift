@@ -1,5 +1,6 @@
 // What is decoded takes more memory than it had bytes: an element of a single byte becomes a value of its own. Wherever
-// messages are held within a bound of bytes, this is what they count.
+// messages are held within a bound of bytes, this is what they count. Each that arrives is counted, so that elements are
+// looked at where they are: one that is taken out is copied.
 
 extension MessageValue {
     /// How many bytes it takes beside its own place: a text's, and a place for each element.
@@ -8,7 +9,12 @@ extension MessageValue {
         case .null, .bool, .int, .unsigned, .double, .timestamp: 0
         case .string(let text): text.utf8.count
         case .binary(let bytes), .extension(_, let bytes): bytes.count
-        case .array(let values): values.reduce(Self.header) { $0 + MemoryLayout<Self>.stride + $1.heldBytes }
+        case .array(let values):
+            values.withUnsafeBufferPointer { values in
+                var bytes = Self.header + values.count * MemoryLayout<Self>.stride
+                for index in values.indices { bytes += values[index].heldBytes }
+                return bytes
+            }
         case .map(let map): map.heldBytes
         }
     }
@@ -19,8 +25,10 @@ extension MessageValue {
 
 extension MessageMap {
     var heldBytes: Int {
-        entries.reduce(MessageValue.header) { bytes, entry in
-            bytes + MemoryLayout<Entry>.stride + entry.key.heldBytes + entry.value.heldBytes
+        entries.withUnsafeBufferPointer { entries in
+            var bytes = MessageValue.header + entries.count * MemoryLayout<Entry>.stride
+            for index in entries.indices { bytes += entries[index].key.heldBytes + entries[index].value.heldBytes }
+            return bytes
         }
     }
 }
