@@ -82,7 +82,9 @@ extension TopicEvent {
                 decoding: bytes, topic: topic, sequence: message.sequence, time: time, isRecovered: isRecovered,
                 payload: payload)
             if let own, own.holds(message, read) { read.isOwn = true }
-            return (.message(read), read.repetition)
+            let repetition = read.repetition
+            // Nothing asks it any more: it is not copied.
+            return (.message(consume read), repetition)
         } catch {
             guard let payload else {
                 return (.unreadable(sequence: message.sequence, topic: topic, bytes: bytes.count), nil)
