@@ -278,7 +278,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
                 guard await becomeLive(through: reached, &progress) else { return nil }
             }
             limits.endsWhenCaughtUp = !isLive
-            let arrived = try await consumer.next(limits)
+            var arrived = try await consumer.next(limits)
             guard let last = arrived.last else {
                 switch consumer.ending {
                 case .cut:
@@ -294,7 +294,9 @@ final class StreamSubscription<Event: Sendable>: Follower {
                 }
             }
             hasProgressed = true
-            guard await handOver(arrived, &progress) else { return nil }
+            // The next one comes last then, so that each is taken out without a copy.
+            arrived.reverse()
+            guard await handOver(&arrived, &progress) else { return nil }
             limits.gathering = Int(clamping: min(last.pending ?? 0, UInt64(Self.gathered)))
         }
         return nil
@@ -329,14 +331,14 @@ final class StreamSubscription<Event: Sendable>: Follower {
     /// Reads messages that have come together as soon as there is room for some, and hands over those that are new.
     /// What has been read reaches the reader in any case.
     ///
+    /// - Parameter arrived: the messages, the next one last.
     /// - Returns: false where the rest was not read, and comes again over the next connection.
-    private func handOver(_ arrived: [StoredMessage], _ progress: inout StreamProgress) async -> Bool {
+    private func handOver(_ arrived: inout [StoredMessage], _ progress: inout StreamProgress) async -> Bool {
         let stream = progress.stream ?? StreamIdentity(name: "", incarnation: 0)
-        var next = 0
-        while next < arrived.count {
+        while !arrived.isEmpty {
             guard await waitForRoom() else { return false }
             let passed = progress.last
-            var part = take(arrived, from: &next, of: stream, &progress)
+            var part = take(&arrived, of: stream, &progress)
             guard !part.events.isEmpty else { continue }
             if let keeping, let first = part.kept.first?.place.sequence, let last = part.kept.last?.place {
                 // Before the reader has them: what was on a screen can be shown again. What the store has no room for
@@ -351,20 +353,17 @@ final class StreamSubscription<Event: Sendable>: Follower {
         return true
     }
 
-    /// Reads so many messages as are handed over together, from a place on. What is read may take much more memory than
-    /// it had bytes.
+    /// Reads so many messages as are handed over together. What is read may take much more memory than it had bytes.
     @specialized(where Event == TopicEvent)
     private func take(
-        _ arrived: [StoredMessage], from next: inout Int, of stream: StreamIdentity, _ progress: inout StreamProgress
+        _ arrived: inout [StoredMessage], of stream: StreamIdentity, _ progress: inout StreamProgress
     ) -> (events: [Event], kept: [KeptMessage], bytes: Int) {
         var events: [Event] = []
         var kept: [KeptMessage] = []
-        events.reserveCapacity(arrived.count - next)
-        if keeping != nil { kept.reserveCapacity(arrived.count - next) }
+        events.reserveCapacity(arrived.count)
+        if keeping != nil { kept.reserveCapacity(arrived.count) }
         var (read, bytes) = (0, 0)
-        while next < arrived.count, read < Self.batchBytes {
-            let message = arrived[next]
-            next += 1
+        while read < Self.batchBytes, let message = arrived.popLast() {
             // The payload's memory is shared by many messages: it is taken hold of once.
             let (event, repetition) = message.payload.withUnsafeReadableBytes {
                 words.message(message, $0, stream.incarnation, !progress.isLive)
