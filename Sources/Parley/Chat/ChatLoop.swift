@@ -113,9 +113,12 @@ struct ChatLoop {
     }
 
     mutating func takeStep() {
+        let chats = chats
         // By the model's own time, so that no change is passed over that came due meanwhile.
-        let nextChange = chats.lazy.compactMap(\.nextChange).min()
-        switch pace.next(now: clock().instant, canShow: !screen.hasPendingFrame, nextChange: nextChange) {
+        let step = pace.next(
+            now: clock().instant, canShow: !screen.hasPendingFrame,
+            nextChange: chats.lazy.compactMap(\.nextChange).min())
+        switch step {
         case .wait(let deadline): wait(until: deadline)
         case .takeNews: takePortion()
         case .draw: draw()
@@ -254,9 +257,9 @@ struct ChatLoop {
     /// - Parameter isSign: whether the person did something, for which a frame comes anyway.
     private mutating func pass(_ time: Moment, isSign: Bool = false) {
         for place in chats.indices {
-            let isDue = chats[place].nextChange.map { $0 <= time.instant } ?? false
+            let isSeen = place == front && (isSign || chats[place].nextChange.map { $0 <= time.instant } ?? false)
             carryOut(.tick(time, isSign: isSign), in: place)
-            if place == front, isSign || isDue { pace.invalidate(by: .news) }
+            if isSeen { pace.invalidate(by: .news) }
         }
     }
 

@@ -58,8 +58,10 @@ struct ScreenPace: Sendable {
 
     /// - Parameters:
     ///   - canShow: whether the terminal takes a frame now.
-    ///   - nextChange: when the screen changes by time alone; nil when it does not.
-    mutating func next(now: ContinuousClock.Instant, canShow: Bool, nextChange: ContinuousClock.Instant?) -> Step {
+    ///   - nextChange: when the screen changes by time alone; nil when it does not. Only a sleep asks for it.
+    mutating func next(
+        now: ContinuousClock.Instant, canShow: Bool, nextChange: @autoclosure () -> ContinuousClock.Instant?
+    ) -> Step {
         if frames.needsFrameNow, frames.takeFrame(now: now) { return .draw }
         if owesLook {
             owesLook = false
@@ -77,7 +79,7 @@ struct ScreenPace: Sendable {
         }
         if frames.takeFrame(now: now, canShow: canShow) { return .draw }
         return .wait(
-            until: [frames.deadline(now: now, canShow: canShow), nextRound, nextChange].compactMap(\.self).min())
+            until: [frames.deadline(now: now, canShow: canShow), nextRound, nextChange()].compactMap(\.self).min())
     }
 
     /// When a round may begin: after a pause at once, then as often as frames can show what it brings.

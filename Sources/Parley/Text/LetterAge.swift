@@ -70,9 +70,11 @@ extension ChatModel {
     }
 
     func nextAge(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        let letters = lettersInView
+        guard !letters.isEmpty else { return nil }
         let passed = now.instant.duration(to: instant) / .milliseconds(1)
         let wall = Timestamp(milliseconds: now.wall.milliseconds + Int64(min(max(0, passed), 1e12)))
-        return lettersInView.map { LetterAge.untilChange(of: $0.createdAt, at: wall, zone: zone) }.min()
+        return letters.map { LetterAge.untilChange(of: $0.createdAt, at: wall, zone: zone) }.min()
             .map { instant.advanced(by: $0) }
     }
 }
