@@ -4,15 +4,19 @@ extension Frame {
     func drawTitle() {
         let area = layout.title
         canvas.fill(area, with: "─", style: theme.rule)
-        let status = statusText
         let words = TitleLine.Words(
-            identity: model.shownIdentity, isAway: model.network.people.own != .here, status: status, counts: counts)
+            identity: model.shownIdentity, isAway: model.network.people.own != .here, status: statusText,
+            counts: counts)
         let line = texts?.titleLine(words, columns: area.columns) ?? TitleLine(words, columns: area.columns)
         let start = max(0, area.columns - line.status.width - line.counts.width - 1)
-        canvas.write(line.left + SafeText(" "), row: area.row, column: area.column, style: theme.title)
+        var end = area.column
+        end += canvas.write(line.left, row: area.row, column: end, style: theme.title)
+        canvas.write(" ", row: area.row, column: end, style: theme.title)
         if start > 0 { canvas.write(" ", row: area.row, column: start - 1) }
-        let used = canvas.write(line.status, row: area.row, column: start, style: style(of: line.kind))
-        canvas.write(line.counts + SafeText(" "), row: area.row, column: start + used, style: theme.title)
+        end = start
+        end += canvas.write(line.status, row: area.row, column: end, style: style(of: line.kind))
+        end += canvas.write(line.counts, row: area.row, column: end, style: theme.title)
+        canvas.write(" ", row: area.row, column: end, style: theme.title)
     }
 
     var statusText: StatusText {
@@ -22,17 +26,17 @@ extension Frame {
     }
 
     /// What is counted, on all networks of the window.
-    var counts: [TitleCount: Int] {
-        let others = model.window.others.map(\.chat)
-        return TitleCount.allCases.reduce(into: [:]) { counts, count in
-            counts[count] =
-                switch count {
-                case .queued: others.reduce(model.network.outbox.queuedCount) { $0 + $1.queued }
-                case .mentions: others.reduce(model.unseenMentions) { $0 + $1.mentions }
-                case .unread: others.reduce(model.unreadMessages) { $0 + $1.unread }
-                case .letters: others.reduce(model.unreadLetters) { $0 + $1.letters }
-                }
+    var counts: TitleCounts {
+        var counts = TitleCounts(
+            queued: model.network.outbox.queuedCount, mentions: model.unseenMentions, unread: model.unreadMessages,
+            letters: model.unreadLetters)
+        for (_, chat) in model.window.others {
+            counts.queued += chat.queued
+            counts.mentions += chat.mentions
+            counts.unread += chat.unread
+            counts.letters += chat.letters
         }
+        return counts
     }
 
     func style(of kind: StatusText.Kind) -> Style {

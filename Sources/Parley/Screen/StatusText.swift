@@ -1,16 +1,23 @@
 import Relay
 import Terminal
 
-/// The connection's status in the parts that the title line chooses from, as far as there is room.
+/// The connection's status in the parts that the title line chooses from, as far as there is room. With every frame it
+/// is compared with the last one's; its words are made where it says something else.
 struct StatusText: Hashable {
-    /// The symbol and the word, which are always shown.
-    let title: String
-    /// The figures behind it, the longest form first: the round trip, or the attempt and the time to the next one.
-    let figures: [String]
-    /// How long an outage lasts that is a long one, the longest form first.
-    let outage: [String]
-    let reason: ReasonText?
     let kind: Kind
+    private let state: ConnectionStatus.State
+    private let progress: Progress
+    private let why: ConnectionReason?
+
+    /// What is said behind the state, beside the reason.
+    private enum Progress: Hashable {
+        case nothing
+        /// How long the server has not answered.
+        case silent(String)
+        case answering(roundTrip: Duration?, failingTopics: Int, recovered: Duration?)
+        /// The attempt and the time to the next one, the longest form first, and how long a long outage lasts.
+        case trying([String], outage: String?)
+    }
 
     enum Kind: Hashable {
         case connected, waiting, broken
@@ -32,29 +39,48 @@ struct StatusText: Hashable {
         now: ContinuousClock.Instant
     ) {
         kind = Kind(status.state, isSilent: status.silentSince != nil)
-        title = "\(status.state.symbol) \(status.state.word)"
-        var figures: [String] = []
-        var outage: [String] = []
-        switch status.state {
-        case .initialized, .suspended, .disconnected: break
-        case .connected:
-            if let words = Self.silence(status, now: now) {
-                figures = [" · \(words)", " · no answer"]
-            } else {
-                let failing = status.failingSubscriptions.count
-                let without = failing > 0 ? " · without \(Wording.count(failing, "topic"))" : ""
-                let notes = without + (recovered.map { " · back after \(Wording.length($0))" } ?? "")
-                let timed = status.roundTripTime.map { " \(Wording.latency($0))\(notes)" }
-                figures = [timed, notes.isEmpty ? nil : notes].compactMap(\.self)
+        state = status.state
+        progress =
+            switch status.state {
+            case .initialized, .suspended, .disconnected: .nothing
+            case .connected:
+                if let words = Self.silence(status, now: now) {
+                    .silent(words)
+                } else {
+                    .answering(
+                        roundTrip: status.roundTripTime, failingTopics: status.failingSubscriptions.count,
+                        recovered: recovered)
+                }
+            case .connecting, .reconnecting:
+                .trying(Self.attempts(status, attemptBegan, now: now), outage: Self.longOutage(status, now: now))
             }
-        case .connecting, .reconnecting:
-            figures = Self.attempts(status, attemptBegan, now: now)
-            if let words = Self.longOutage(status, now: now) { outage = [" · \(words)", " · long outage"] }
-        }
-        self.figures = figures
-        self.outage = outage
-        reason = status.state == .connected ? nil : status.reason.map { ReasonText($0) }
+        why = status.state == .connected ? nil : status.reason
     }
+
+    /// The symbol and the word, which are always shown.
+    var title: String { "\(state.symbol) \(state.word)" }
+
+    /// The figures behind it, the longest form first: the round trip, or the attempt and the time to the next one.
+    var figures: [String] {
+        switch progress {
+        case .nothing: return []
+        case .silent(let words): return [" · \(words)", " · no answer"]
+        case .answering(let roundTrip, let failing, let recovered):
+            let without = failing > 0 ? " · without \(Wording.count(failing, "topic"))" : ""
+            let notes = without + (recovered.map { " · back after \(Wording.length($0))" } ?? "")
+            let timed = roundTrip.map { " \(Wording.latency($0))\(notes)" }
+            return [timed, notes.isEmpty ? nil : notes].compactMap(\.self)
+        case .trying(let figures, _): return figures
+        }
+    }
+
+    /// How long an outage lasts that is a long one, the longest form first.
+    var outage: [String] {
+        guard case .trying(_, let words?) = progress else { return [] }
+        return [" · \(words)", " · long outage"]
+    }
+
+    var reason: ReasonText? { why.map { ReasonText($0) } }
 
     /// How long an outage has lasted that is a long one; nil for any other status.
     static func longOutage(_ status: ConnectionStatus, now: ContinuousClock.Instant) -> String? {

@@ -16,6 +16,23 @@ enum TitleCount: CaseIterable {
     }
 }
 
+/// How many there are of each.
+struct TitleCounts: Hashable {
+    var queued = 0
+    var mentions = 0
+    var unread = 0
+    var letters = 0
+
+    subscript(count: TitleCount) -> Int {
+        switch count {
+        case .queued: queued
+        case .mentions: mentions
+        case .unread: unread
+        case .letters: letters
+        }
+    }
+}
+
 /// The title line in words: who and where on its left, the live status and what is counted on its right.
 ///
 /// A pure function of its width. The state and the user are always there; all else comes by its importance, as far as
@@ -31,20 +48,20 @@ struct TitleLine: Hashable {
         let identity: Identity
         var isAway = false
         let status: StatusText
-        let counts: [TitleCount: Int]
+        let counts: TitleCounts
     }
 
     /// - Parameter columns: the line's columns, at least those of ``ScreenLayout/minimum``.
     init(_ words: Words, columns: Int) {
-        let status = words.status
+        let (figures, outage) = (words.status.figures, words.status.outage)
         var parts = Parts(words)
         // What comes first is there in the least columns.
         for name in 3...8 { parts.take(in: columns) { $0.nameColumns = name } }
         parts.take(in: columns) { $0.counted = 1 }
-        if !status.figures.isEmpty { parts.take(in: columns) { $0.figures = status.figures.count - 1 } }
+        if !figures.isEmpty { parts.take(in: columns) { $0.figures = figures.count - 1 } }
         for counted in 2...TitleCount.allCases.count { parts.take(in: columns) { $0.counted = counted } }
-        if status.figures.count > 1 { parts.take(in: columns) { $0.figures = 0 } }
-        for form in status.outage.indices.reversed() { parts.take(in: columns) { $0.outage = form } }
+        if figures.count > 1 { parts.take(in: columns) { $0.figures = 0 } }
+        for form in outage.indices.reversed() { parts.take(in: columns) { $0.outage = form } }
         parts.giveReason(in: columns) { $0.brief(columns: $1) }
         for gap in 2...3 { parts.take(in: columns) { $0.gap = gap } }
         parts.take(in: columns) { $0.nameColumns = 16 }
@@ -55,7 +72,7 @@ struct TitleLine: Hashable {
         left = parts.left
         self.status = parts.status
         self.counts = parts.counts
-        kind = status.kind
+        kind = words.status.kind
     }
 
     /// The columns that it takes: a blank at its end, and one between its two sides.
@@ -100,7 +117,7 @@ private struct Parts {
         outageForms = text.outage.map { SafeText($0) }
         why = text.reason
         countForms = TitleCount.allCases.enumerated().compactMap { place, count in
-            let value = counts[count, default: 0]
+            let value = counts[count]
             let from = value > 0 ? place + 1 : TitleCount.allCases.count
             // Where there is room for all, that nothing waits and no letter is unread is said, too.
             guard value > 0 || count == .queued || count == .letters else { return nil }

@@ -33,7 +33,7 @@ struct TitleLineTests {
 
     private static func line(
         _ status: ConnectionStatus, user: String = "alice", network: String = "local", columns: Int,
-        _ counts: [TitleCount: Int] = [.queued: 1, .unread: 9, .letters: 12]
+        _ counts: TitleCounts = TitleCounts(queued: 1, unread: 9, letters: 12)
     ) -> TitleLine {
         let identity = Identity(user: user, network: network)
         let words = TitleLine.Words(
