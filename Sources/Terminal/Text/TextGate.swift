@@ -9,7 +9,7 @@ struct TextGate {
     private static let tabStop = 4
 
     mutating func line(_ text: String) -> SafeText {
-        if let plain = Self.printable(text) { return plain }
+        if let plain = Self.plain(text) { return plain }
         for scalar in text.unicodeScalars {
             if breaksLine(scalar) { begin(.blank) } else { pass(scalar, expandsTabs: false) }
         }
@@ -17,7 +17,7 @@ struct TextGate {
     }
 
     mutating func lines(_ text: String) -> [SafeText] {
-        if let plain = Self.printable(text) { return [plain] }
+        if let plain = Self.plain(text) { return [plain] }
         var lines: [SafeText] = []
         for scalar in text.unicodeScalars {
             if breaksLine(scalar) { lines.append(takeLine()) } else { pass(scalar, expandsTabs: true) }
@@ -26,13 +26,13 @@ struct TextGate {
         return lines
     }
 
-    /// The short way for printable ASCII, which needs no look at its characters' properties.
-    private static func printable(_ text: String) -> SafeText? {
+    /// The short way for characters that stand by themselves, which need no look at their properties.
+    private static func plain(_ text: String) -> SafeText? {
         var clusters: [Cluster] = []
         clusters.reserveCapacity(text.utf8.count)
-        for byte in text.utf8 {
-            guard byte >= 0x20, byte < 0x7F else { return nil }
-            clusters.append(Cluster(ascii: byte))
+        for scalar in text.unicodeScalars {
+            guard TextWidth.isPlain(scalar.value) else { return nil }
+            clusters.append(Cluster(base: scalar.value, width: 1))
         }
         return SafeText(clusters: clusters, width: clusters.count)
     }

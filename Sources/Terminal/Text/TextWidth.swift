@@ -25,20 +25,29 @@ enum TextWidth {
         case dropped
     }
 
+    /// Whether a scalar is a character of one column whatever stands before it: printable ASCII, Latin letters, and of
+    /// the signs those of which every frame has hundreds, that is dashes and dots, arrows, lines and corners, bars and
+    /// balls.
+    static func isPlain(_ value: UInt32) -> Bool {
+        switch value {
+        case 0x20..<0x7F: true
+        case 0xA0..<0x300: value != 0xAD
+        case 0x2010...0x2027, 0x2190...0x21FF, 0x2500...0x25FC: true
+        default: false
+        }
+    }
+
     static func kind(of scalar: Unicode.Scalar) -> Kind {
         let value = scalar.value
+        if isPlain(value) { return .base(width: 1) }
         switch value {
-        case 0x20..<0x7F: return .base(width: 1)
         case 0x09: return .tab
         case 0x0A, 0x0D, 0x2028, 0x2029: return .lineBreak
         case 0x0B, 0x0C, 0x85: return .blank
         case 0..<0x20, 0x7F..<0xA0: return .dropped
-        case 0xA0..<0x300 where value != 0xAD: return .base(width: 1)
         case 0x200D: return .joiner
         case 0x20E3: return .dropped
         case 0xAC00...0xD7A3, 0x3041...0x3096, 0x4E00...0x9FFF: return .base(width: 2)
-        // Dashes and dots, arrows, lines and corners, bars and balls: every frame has hundreds of them.
-        case 0x2010...0x2027, 0x2190...0x21FF, 0x2500...0x25FC: return .base(width: 1)
         case 0x1F1E6...0x1F1FF: return .regionalIndicator
         case 0x1160...0x11FF, 0xD7B0...0xD7FB: return scalar.properties.isDefaultIgnorableCodePoint ? .dropped : .mark
         default: break
