@@ -73,7 +73,7 @@ final class ChatModel {
     /// Whether the person can be taken to see the newest row of what is shown.
     var isWatching: Bool {
         guard screen.overlay == nil, let name = lookedAt else { return false }
-        return network.conversations.named(name)?.scroll == .bottom
+        return network.conversations.isAtBottom(name)
     }
 
     /// Messages that came while their topic was out of view, in all topics that are not muted.

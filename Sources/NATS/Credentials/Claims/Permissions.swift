@@ -69,15 +69,21 @@ package enum SubjectPattern {
     }
 
     package static func covers(_ outer: String, _ inner: String) -> Bool {
-        let outerTokens = outer.split(separator: ".", omittingEmptySubsequences: false)
-        let innerTokens = inner.split(separator: ".", omittingEmptySubsequences: false)
-        for (index, token) in outerTokens.enumerated() {
-            guard index < innerTokens.count else { return false }
-            if token == ">" { return index == outerTokens.count - 1 }
-            let other = innerTokens[index]
-            if other == ">" { return false }
-            if token != "*", token != other { return false }
+        var pattern: Substring? = outer[...]
+        var subject: Substring? = inner[...]
+        while let next = pattern {
+            guard let other = subject else { return false }
+            let (one, two) = (firstToken(of: next), firstToken(of: other))
+            if one.token == ">" { return one.rest == nil }
+            if two.token == ">" || one.token != "*" && one.token != two.token { return false }
+            (pattern, subject) = (one.rest, two.rest)
         }
-        return outerTokens.count == innerTokens.count
+        return subject == nil
+    }
+
+    /// The token before the first dot, and what is behind that; nil where there is no dot.
+    private static func firstToken(of subject: Substring) -> (token: Substring, rest: Substring?) {
+        guard let dot = subject.firstIndex(of: ".") else { return (subject, nil) }
+        return (subject[..<dot], subject[subject.index(after: dot)...])
     }
 }

@@ -48,6 +48,12 @@ struct ConversationList: Equatable, Sendable {
 
     func named(_ name: String) -> Conversation? { indices[name].map { all[$0] } }
 
+    /// Whether a joined name is a pattern; nil when it is not joined.
+    func isPattern(_ name: String) -> Bool? { indices[name].map { all[$0].isPattern } }
+
+    /// Whether the newest row of a joined topic is in view where that is.
+    func isAtBottom(_ name: String) -> Bool { indices[name].map { all[$0].scroll == .bottom } ?? false }
+
     /// Joins a topic or pattern that has passed the grammar; false when it is joined or too many are.
     mutating func join(_ name: String, pattern: TopicPattern) -> Bool {
         guard indices[name] == nil, all.count < Self.limit else { return false }

@@ -116,7 +116,7 @@ struct ConversationPane: Pane {
 
     func addressee(in model: ChatModel) -> Addressee {
         guard let name else { return .nobody("Join a topic first: /join chat.lobby", hint: "/join TOPIC") }
-        let joined = model.network.conversations.named(name)?.isPattern
+        let joined = model.network.conversations.isPattern(name)
         guard joined == false || joined == nil && (try? TopicPattern(name))?.isWildcard == false else {
             let words = "\(name) is a pattern for many topics. /join the one to write to."
             return .nobody(words, hint: "/join a topic to write")

@@ -15,14 +15,11 @@ enum SendProspect: Hashable, Sendable {
 extension ChatModel {
     /// What becomes of the text being written, or of one that would be written now.
     var prospect: SendProspect {
-        let text = compose.text
-        if text.first == "/", !text.hasPrefix("//") {
-            // A half-written command promises nothing yet.
-            guard let command = try? SlashCommand.parse(text), command.isSent else { return .goes }
-            if case .say = command { return prospectOfLine }
-            return prospectOfMessage
-        }
-        return prospectOfLine
+        guard compose.isCommand else { return prospectOfLine }
+        // A half-written command promises nothing yet.
+        guard let command = try? SlashCommand.parse(compose.text), command.isSent else { return .goes }
+        if case .say = command { return prospectOfLine }
+        return prospectOfMessage
     }
 
     /// That the credentials may not write to a topic; nil where they may, or the network has not said.
