@@ -133,18 +133,20 @@ extension Frame {
 
     /// The keys of the moment, as many as end before a column.
     private func drawHintedKeys(in area: Rect, until end: Int) {
-        let own = model.pane.hints(in: model)
         let actions = EverywhereKey.allCases
-        let others = model.settings.keys[EverywhereKey.self].hints.filter {
-            model.isUseful(actions[$0.place], rows: layout.main.rows)
-        }
+        let everywhere = model.settings.keys[EverywhereKey.self].hints
+        func isUseful(_ hint: KeyMap.Hint) -> Bool { model.isUseful(actions[hint.place], rows: layout.main.rows) }
         // Where a line is as wide as a usual terminal, it always says how one rehearses faults and how one leaves.
-        let last = area.columns < Self.usualColumns ? [] : others.filter { Self.lastHints.contains(actions[$0.place]) }
-        let rest = others.filter { !last.contains($0) }
+        let isWide = area.columns >= Self.usualColumns
+        func isLast(_ hint: KeyMap.Hint) -> Bool { isWide && Self.lastHints.contains(actions[hint.place]) }
+        let last = everywhere.filter { isLast($0) && isUseful($0) }
         let room = end - last.reduce(0) { $0 + $1.key.width + $1.words.width }
         var column = area.column + 1
-        for hint in own + rest {
-            guard write(hint, in: area.row, at: &column, until: room) else { break }
+        let hasRoom = model.pane.hints(in: model).allSatisfy { write($0, in: area.row, at: &column, until: room) }
+        if hasRoom {
+            for hint in everywhere where !isLast(hint) && isUseful(hint) {
+                guard write(hint, in: area.row, at: &column, until: room) else { break }
+            }
         }
         for hint in last { _ = write(hint, in: area.row, at: &column, until: end) }
     }
