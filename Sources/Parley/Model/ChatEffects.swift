@@ -11,12 +11,16 @@ struct ChatEffects: Equatable, Sendable {
     var isEmpty: Bool { core.isEmpty && screen.isEmpty }
 
     static func + (first: ChatEffects, second: ChatEffects) -> ChatEffects {
-        ChatEffects(core: first.core + second.core, screen: first.screen + second.screen)
+        if first.isEmpty { return second }
+        var both = first
+        both += second
+        return both
     }
 
     static func += (first: inout ChatEffects, second: ChatEffects) {
-        first.core += second.core
-        first.screen += second.screen
+        // Most of what an event leads to is nothing.
+        if !second.core.isEmpty { first.core += second.core }
+        if !second.screen.isEmpty { first.screen += second.screen }
     }
 }
 

@@ -150,15 +150,20 @@ extension ChatModel {
     ///
     /// - Parameter isTyping: whether it can have changed the text that is being written.
     func changesToKeep(since mark: DeskMark, isTyping: Bool) -> ChatEffects {
-        let typed = compose.editor.history.suffix(max(0, compose.editor.keptCount - mark.lines)).map { writing.add($0) }
+        var effects: ChatEffects = []
+        if compose.editor.keptCount > mark.lines {
+            let typed = compose.editor.history.suffix(compose.editor.keptCount - mark.lines).map { writing.add($0) }
+            effects.core = typed.map { .store(.keepLine($0)) }
+        }
         guard mark.isKept, network.keepsDesk else { return [] }
-        var effects = ChatEffects(core: typed.map { .store(.keepLine($0)) })
         if network.conversations.revision != mark.topics {
             effects.core.append(.store(.keepJoined(network.conversations.all.map(\.name))))
         }
         let choices = deskChoices
-        for name in DeskChoices.Name.allCases where choices[name] != mark.choices[name] {
-            effects.core.append(.store(.keepChoice(name, choices[name])))
+        if choices != mark.choices {
+            for name in DeskChoices.Name.allCases where choices[name] != mark.choices[name] {
+                effects.core.append(.store(.keepChoice(name, choices[name])))
+            }
         }
         if let place = screen.visits.first, place != mark.place { effects.core.append(.store(.keepPlace(place))) }
         if isTyping, case let text = compose.text, text != writing.keptDraft {

@@ -219,8 +219,8 @@ extension ChatModel {
     }
 
     private func noteMarker(in name: String) {
-        guard screen.overlay == nil, let conversation = network.conversations.named(name),
-            conversation.awaitsMarkerSeen, showsMarker(of: conversation)
+        guard screen.overlay == nil, network.conversations.awaitsMarkerSeen(name),
+            let conversation = network.conversations.named(name), showsMarker(of: conversation)
         else { return }
         network.conversations.update(name) { $0.hasSeenMarker = true }
     }

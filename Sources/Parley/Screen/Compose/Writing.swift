@@ -67,6 +67,7 @@ struct Writing: Sendable {
 extension ChatModel {
     /// The conversation that a text written now is for; empty where what is in view is none.
     private var placeOfWriting: String {
+        if let name = screen.view.topic { return name }
         for shown in [screen.view] + screen.trail.reversed() {
             guard shown.liesOver else { return shown.topic ?? "" }
             if let name = shown.conversation, network.conversations.index(of: name) != nil { return name }

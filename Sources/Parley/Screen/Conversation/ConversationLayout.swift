@@ -6,8 +6,8 @@ struct ConversationLayout: ScrollableRows {
     let conversation: Conversation
     let area: Rect
     let zone: DisplayZone
-    /// The present year; dates of other years name theirs.
-    let currentYear: Int?
+    /// Dates of other years than the present one name theirs.
+    let now: Timestamp
     /// The unsent line that keys are for now.
     let chosenID: String?
     let keys: KeyMap
@@ -210,7 +210,7 @@ struct ConversationLayout: ScrollableRows {
             }
             earlier -= 1
         }
-        return civil.dateLine(currentYear: currentYear)
+        return civil.dateLine(currentYear: CivilTime(now, zone: zone).year)
     }
 
     /// The lines of a message, with its topic before it where that is not the conversation's.
@@ -249,9 +249,8 @@ extension ChatModel {
 
     func layout(of conversation: Conversation, in area: Rect, texts: WrappedTexts? = nil) -> ConversationLayout {
         ConversationLayout(
-            conversation: conversation, area: area, zone: zone,
-            currentYear: CivilTime(now.wall, zone: zone).year,
-            chosenID: screen.view == .conversation(conversation.name) ? chosenLine?.id : nil, keys: settings.keys,
+            conversation: conversation, area: area, zone: zone, now: now.wall,
+            chosenID: screen.view.topic == conversation.name ? chosenLine?.id : nil, keys: settings.keys,
             user: network.identity.user, texts: texts)
     }
 }

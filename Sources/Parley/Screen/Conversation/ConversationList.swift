@@ -54,6 +54,9 @@ struct ConversationList: Equatable, Sendable {
     /// Whether the newest row of a joined topic is in view where that is.
     func isAtBottom(_ name: String) -> Bool { indices[name].map { all[$0].scroll == .bottom } ?? false }
 
+    /// Whether a joined topic has "new" somewhere where it was not in view yet.
+    func awaitsMarkerSeen(_ name: String) -> Bool { indices[name].map { all[$0].awaitsMarkerSeen } ?? false }
+
     /// Joins a topic or pattern that has passed the grammar; false when it is joined or too many are.
     mutating func join(_ name: String, pattern: TopicPattern) -> Bool {
         guard indices[name] == nil, all.count < Self.limit else { return false }

@@ -136,9 +136,9 @@ struct ConversationPane: Pane {
 
     func position(in frame: Frame) -> String {
         guard let name else { return "" }
-        guard let conversation = frame.model.network.conversations.named(name), conversation.scroll != .bottom else {
-            return "⇣ bottom"
-        }
+        guard !frame.model.network.conversations.isAtBottom(name),
+            let conversation = frame.model.network.conversations.named(name)
+        else { return "⇣ bottom" }
         if conversation.unread > 0 { return "↓ \(Wording.compact(conversation.unread)) new" }
         return frame.model.layout(of: conversation, in: frame.layout.main, texts: frame.texts).wordsBelow ?? "⇣ bottom"
     }

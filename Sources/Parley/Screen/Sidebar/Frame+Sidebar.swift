@@ -3,7 +3,8 @@ import Terminal
 
 extension Frame {
     func drawSidebar(_ area: Rect) {
-        canvas.fill(area)
+        // Beside the main pane nothing is drawn there yet.
+        if layout.divider == nil { canvas.fill(area) }
         let shown = model.shownSidebarIndex
         let topics = topicNames(in: area)
         for offset in 0..<area.rows {
