@@ -117,17 +117,17 @@ struct KeyMap: Hashable, Sendable {
         case nothing
     }
 
+    /// Whether anything begins with a key in a pane. Most keys are letters of a text.
+    func begins<P: Pane>(with key: Key, in pane: P.Type) -> Bool {
+        sharedBeginnings.contains(key) || self[P.Action.self].beginnings.contains(key)
+    }
+
     /// What keys that were pressed one after the other stand for in a pane. Its own come first, where they can be
     /// meant.
     func meaning<P: Pane>(
         of keys: [Key], in pane: P.Type, where hasMeaning: (P.Action) -> Bool
     ) -> Meaning<P.Action> {
-        let own = self[P.Action.self]
-        // Most keys are letters of a text.
-        if let first = keys.first, !sharedBeginnings.contains(first), !own.beginnings.contains(first) {
-            return .nothing
-        }
-        let actions = zip(P.Action.allCases, own.entries)
+        let actions = zip(P.Action.allCases, self[P.Action.self].entries)
         if let (action, _) = actions.first(where: { $1.isMeant(by: keys) && hasMeaning($0) }) { return .own(action) }
         if actions.contains(where: { $1.isBegun(by: keys) && hasMeaning($0) }) { return .beginning }
         let everywhere = zip(EverywhereKey.allCases, self[EverywhereKey.self].entries)

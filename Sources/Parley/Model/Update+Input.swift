@@ -273,6 +273,7 @@ extension Pane {
     func press(_ keys: [Key], isSecondInterrupt: Bool, on model: ChatModel) -> ChatEffects {
         guard let key = keys.last else { return [] }
         let map = model.settings.keys
+        if keys.count == 1, !map.begins(with: key, in: Self.self) { return type(key, on: model) }
         switch map.meaning(of: keys, in: Self.self, where: { use(of: $0, by: key, in: model) != .notTaken }) {
         case .own(let action): return perform(action, on: model)
         case .everywhere(let action):
