@@ -178,10 +178,10 @@ struct ChatLoop {
     }
 
     private mutating func followSettings() {
-        let settings = chats[front].model.settings
-        if settings.links.use != screen.linkUse { screen.linkUse = settings.links.use }
-        guard settings.theme != appearance.setting || settings.symbols != appearance.symbols else { return }
-        (appearance.setting, appearance.symbols) = (settings.theme, settings.symbols)
+        let model = chats[front].model
+        if model.settings.links.use != screen.linkUse { screen.linkUse = model.settings.links.use }
+        guard model.settings.theme != appearance.setting || model.settings.symbols != appearance.symbols else { return }
+        (appearance.setting, appearance.symbols) = (model.settings.theme, model.settings.symbols)
         theme = appearance.theme(colors: colors)
     }
 

@@ -117,7 +117,8 @@ extension Frame {
 
     /// Whether something is being written there, whether it is muted, and what is unread.
     private func marks(_ hasText: Bool, isMuted: Bool = false, _ unread: String) -> String {
-        [hasText ? "✎" : "", isMuted ? "⊘" : "", unread].filter { !$0.isEmpty }.joined(separator: " ")
+        guard hasText || isMuted else { return unread }
+        return [hasText ? "✎" : "", isMuted ? "⊘" : "", unread].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
     /// What is unread, and beside it all that there are, where that is more and there is room for it.
