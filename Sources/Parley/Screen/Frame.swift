@@ -72,8 +72,10 @@ final class Frame {
         canvas.fill(area.line(0), with: "─", style: rule)
         let room = area.columns - 6
         guard room > 0, !words.isEmpty else { return }
-        let text = SafeText(" ") + words.truncated(columns: room) + SafeText(" ")
-        canvas.write(text, row: area.row, column: area.column + 2, style: style)
+        var column = area.column + 2
+        column += canvas.write(" ", row: area.row, column: column, style: style)
+        column += canvas.write(words.truncated(columns: room), row: area.row, column: column, style: style)
+        canvas.write(" ", row: area.row, column: column, style: style)
     }
 }
 
