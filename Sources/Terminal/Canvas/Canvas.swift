@@ -9,7 +9,7 @@ public struct Canvas: Hashable, Sendable {
     public let size: Size
     /// The cursor's place, or nil when it is hidden. Outside the canvas it counts as hidden.
     public var cursor: Position?
-    /// Row by row, so that a copy shares with it the rows that neither of them changes.
+    /// Row by row, each up to the last column that was written: behind it all is blank. Most of most screens is.
     private var lines: [[Cell]]
     /// Where cells lead to, by the numbers in their styles from 1 on.
     private(set) var links: [LinkTarget] = []
@@ -20,7 +20,7 @@ public struct Canvas: Hashable, Sendable {
     /// Makes a blank canvas.
     public init(size: Size) {
         self.size = size
-        lines = Array(repeating: Array(repeating: .blank, count: size.columns), count: size.rows)
+        lines = Array(repeating: [], count: size.rows)
     }
 
     /// The part of `canvas` that fits into `size`, for a frame that was drawn before the window changed.
@@ -28,11 +28,23 @@ public struct Canvas: Hashable, Sendable {
         self.init(size: size)
         cursor = canvas.cursor
         links = canvas.links
-        let columns = min(size.columns, canvas.size.columns)
         for row in 0..<min(size.rows, canvas.size.rows) {
-            lines[row].replaceSubrange(..<columns, with: canvas.lines[row][..<columns])
-            if columns > 0, self[row, columns - 1].cluster.width == 2 { lines[row][columns - 1].cluster = .blank }
+            lines[row] = Array(canvas.lines[row].prefix(size.columns))
+            let last = lines[row].count - 1
+            if last >= 0, lines[row][last].cluster.width == 2 { lines[row][last].cluster = .blank }
         }
+    }
+
+    /// Whether both show the same, however much of it was written.
+    public static func == (left: Canvas, right: Canvas) -> Bool {
+        left.size == right.size && left.cursor == right.cursor && left.links == right.links
+            && left.lines.indices.allSatisfy { left.hasSameCells(as: right, inRow: $0) }
+    }
+
+    /// Takes its measures and its cursor, which canvases that show the same have in common.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(size)
+        hasher.combine(cursor)
     }
 
     /// Blanks a wide character directly before the last cell of the last row.
@@ -47,7 +59,7 @@ public struct Canvas: Hashable, Sendable {
 
     /// The cell at a place; a blank one outside the canvas.
     public subscript(row: Int, column: Int) -> Cell {
-        guard row >= 0, row < size.rows, column >= 0, column < size.columns else { return .blank }
+        guard row >= 0, row < size.rows, column >= 0, column < lines[row].count else { return .blank }
         return lines[row][column]
     }
 
@@ -62,7 +74,7 @@ public struct Canvas: Hashable, Sendable {
     ) -> Int {
         guard row >= 0, row < size.rows else { return 0 }
         let end = min(size.columns, width.map { column + max(0, $0) } ?? size.columns)
-        return changeRow(row) { cells in
+        return changeRow(row, upTo: column < end ? min(end, column + text.width) : 0) { cells in
             var place = column
             for cluster in text.clusters {
                 guard place < end else { break }
@@ -87,7 +99,7 @@ public struct Canvas: Hashable, Sendable {
             return write(SafeText(literal), row: row, column: column, width: width, style: style)
         }
         let end = min(size.columns, width.map { column + max(0, $0) } ?? size.columns)
-        return changeRow(row) { cells in
+        return changeRow(row, upTo: column < end ? min(end, column + literal.utf8.count) : 0) { cells in
             var place = column
             for byte in literal.utf8 {
                 guard place < end else { break }
@@ -119,7 +131,7 @@ public struct Canvas: Hashable, Sendable {
     private mutating func fill(_ area: Rect, with cluster: Cluster, style: Style) {
         let cell = Cell(cluster: cluster, style: style)
         for row in area.row..<area.endRow {
-            changeRow(row) { cells in
+            changeRow(row, upTo: area.endColumn) { cells in
                 // At its two ends alone can a wide character be cut.
                 Self.put(cluster, style, at: area.column, in: cells)
                 Self.put(cluster, style, at: area.endColumn - 1, in: cells)
@@ -134,7 +146,7 @@ public struct Canvas: Hashable, Sendable {
         let area = rect.intersection(bounds)
         guard !area.isEmpty else { return }
         for row in area.row..<area.endRow {
-            changeRow(row) { cells in
+            changeRow(row, upTo: area.endColumn) { cells in
                 for column in area.column..<area.endColumn { change(&cells[column].style) }
             }
         }
@@ -183,24 +195,27 @@ public struct Canvas: Hashable, Sendable {
 
     /// True when both canvases, which have the same size, show the same in a row that they have.
     func hasSameCells(as other: Canvas, inRow row: Int) -> Bool {
-        lines[row].withUnsafeBytes { left in
-            other.lines[row].withUnsafeBytes { right in
-                guard left.count == right.count, let one = left.baseAddress, let two = right.baseAddress else {
-                    return left.count == right.count
-                }
-                // Most rows of most frames are the last one's own. Of others, a cell is three words without padding, so
-                // that comparing memory is comparing cells.
-                return one == two || memcmp(one, two, left.count) == 0
+        let (line, otherLine) = (lines[row], other.lines[row])
+        let shared = min(line.count, otherLine.count)
+        let isSame = line.withUnsafeBytes { left in
+            otherLine.withUnsafeBytes { right in
+                guard shared > 0, let one = left.baseAddress, let two = right.baseAddress else { return true }
+                // A cell is three words without padding, so that comparing memory is comparing cells.
+                return memcmp(one, two, shared * MemoryLayout<Cell>.stride) == 0
             }
         }
+        return isSame && line[shared...].allSatisfy { $0 == .blank } && otherLine[shared...].allSatisfy { $0 == .blank }
     }
 
-    /// Changes the cells of a row that is on the canvas: all of them at once, since a frame writes thousands.
+    /// Changes the cells of a row that is on the canvas, at least those before the column `end`: all of them at once,
+    /// since a frame writes thousands.
     @inline(__always)
     private mutating func changeRow<Result>(
-        _ row: Int, _ change: (UnsafeMutableBufferPointer<Cell>) -> Result
+        _ row: Int, upTo end: Int, _ change: (UnsafeMutableBufferPointer<Cell>) -> Result
     ) -> Result {
-        lines[row].withUnsafeMutableBufferPointer { change($0) }
+        let missing = end - lines[row].count
+        if missing > 0 { lines[row].append(contentsOf: repeatElement(Cell.blank, count: missing)) }
+        return lines[row].withUnsafeMutableBufferPointer { change($0) }
     }
 
     /// Puts a cluster that is known to fit into a row, and blanks the other half of each wide character that it cuts.
