@@ -20,11 +20,11 @@ struct EditHistory: Sendable {
     /// Adds a change. Letters typed one after the other are one change, up to the end of a word.
     mutating func add(_ edit: Edit, joins: Bool) {
         defer { isOpen = joins }
-        if joins, isOpen, let last = edits.last, last.removed.isEmpty, edit.removed.isEmpty,
-            edit.start == last.start + last.inserted.count, last.inserted.count < 100,
-            !(last.inserted.last?.isWhitespace == true && edit.inserted.first?.isWhitespace == false)
+        if joins, isOpen, let last = edits.indices.last, edits[last].removed.isEmpty, edit.removed.isEmpty,
+            edit.start == edits[last].start + edits[last].inserted.count, edits[last].inserted.count < 100,
+            !(edits[last].inserted.last?.isWhitespace == true && edit.inserted.first?.isWhitespace == false)
         {
-            edits[edits.count - 1].inserted += edit.inserted
+            edits[last].inserted += edit.inserted
             characters += edit.inserted.count
             return
         }

@@ -8,13 +8,13 @@ extension SafeText {
     ///
     /// - Parameter limit: characters of the name that are looked at.
     public init(name: String, limit: Int = 64) {
-        let scalars = Array(String(name.prefix(limit)).unicodeScalars.prefix(4 * limit))
-        let letters = scalars.filter(\.properties.isAlphabetic)
-        let isPlain = scalars.allSatisfy { $0.isASCII && $0.value > 0x20 && $0.value < 0x7F }
-        if isPlain {
-            self.init(String(name.prefix(limit)))
+        let shown = String(name.prefix(limit))
+        if shown.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) {
+            self.init(shown)
             return
         }
+        let scalars = Array(shown.unicodeScalars.prefix(4 * limit))
+        let letters = scalars.filter(\.properties.isAlphabetic)
         let isLatin = letters.contains(where: \.isPlainLatin)
         let isDisguise = !letters.isEmpty && !isLatin && letters.allSatisfy(\.looksLatin)
         let firstLetter = isDisguise ? scalars.firstIndex(where: \.properties.isAlphabetic) : nil
