@@ -23,6 +23,8 @@ final class Frame {
     let now: ContinuousClock.Instant
     let texts: WrappedTexts?
     var canvas: Canvas
+    /// The names of the sidebar's topics that may have to be cut. Where all have room nobody asks for them.
+    lazy var namesInSidebar: [SafeText] = longTopicNames
 
     init(
         model: ChatModel, theme: Theme, layout: ScreenLayout, now: ContinuousClock.Instant, texts: WrappedTexts? = nil

@@ -6,12 +6,11 @@ extension Frame {
         // Beside the main pane nothing is drawn there yet.
         if layout.divider == nil { canvas.fill(area) }
         let shown = model.shownSidebarIndex
-        let topics = topicNames(in: area)
         for offset in 0..<area.rows {
             let index = model.screen.sidebar.firstVisible + offset
             guard let row = model.sidebarRow(at: index) else { break }
             let line = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
-            drawSidebarRow(row, in: line, isShown: index == shown, beside: topics)
+            drawSidebarRow(row, in: line, isShown: index == shown)
             guard model.screen.focus == .sidebar, index == model.screen.sidebar.cursor else { continue }
             let selection = theme.selection(over:)
             canvas.restyle(line) { $0 = selection($0) }
@@ -21,8 +20,8 @@ extension Frame {
     }
 
     /// The names of the topics in view that may have to be cut: each has to be told from the others.
-    private func topicNames(in area: Rect) -> [SafeText] {
-        (0..<area.rows).compactMap { offset in
+    var longTopicNames: [SafeText] {
+        (0..<(layout.sidebar?.rows ?? 0)).compactMap { offset in
             let row = model.sidebarRow(at: model.screen.sidebar.firstVisible + offset)
             guard case .topic(let place)? = row else { return nil }
             let name = Self.shown(model.network.conversations.all[place].name)
@@ -32,9 +31,7 @@ extension Frame {
 
     private static func shown(_ name: String) -> SafeText { SafeText(String(name.prefix(256))) }
 
-    private func drawSidebarRow(
-        _ row: SidebarRow, in line: Rect, isShown: Bool, beside topics: [SafeText]
-    ) {
+    private func drawSidebarRow(_ row: SidebarRow, in line: Rect, isShown: Bool) {
         switch row {
         case .topicsHeading:
             guard model.window.chats.count < 2 else { return drawHeading(of: model.window.place, in: line) }
@@ -47,7 +44,7 @@ extension Frame {
             drawLetters(unread, hasText: model.writing.hasText(for: ""), in: line, isShown: isShown)
         case .topic(let place):
             let hasText = model.writing.hasText(for: model.network.conversations.all[place].name)
-            draw(ChatGlance.Topic(model, place, hasText: hasText), in: line, isShown: isShown, beside: topics)
+            draw(ChatGlance.Topic(model, place, hasText: hasText), in: line, isShown: isShown, beside: namesInSidebar)
         case .chat(let place): drawHeading(of: place, in: line)
         case .topicElsewhere(let chat, let place): draw(model.window.chats[chat].topics[place], in: line)
         case .lettersElsewhere(let chat):
@@ -85,7 +82,8 @@ extension Frame {
 
     /// - Parameter others: the topics that its name has to be told from.
     private func draw(
-        _ topic: ChatGlance.Topic, in line: Rect, isShown: Bool = false, beside others: [SafeText]? = nil
+        _ topic: ChatGlance.Topic, in line: Rect, isShown: Bool = false,
+        beside others: @autoclosure () -> [SafeText]? = nil
     ) {
         let calls = topic.unread > 0 && !topic.isMuted
         let marks = marks(topic.hasText, isMuted: topic.isMuted, topic.words)
@@ -93,7 +91,9 @@ extension Frame {
         let room = max(0, line.columns - Self.countColumns - max(0, marks.count - 4) - sign.width)
         let style = calls ? theme.unread : topic.hasFailed ? theme.failure : topic.isMuted ? theme.dimmed : .plain
         let whole = Self.shown(topic.name)
-        let name = others.map { NameCut(columns: room, others: $0).text(whole) } ?? whole.shortened(columns: room)
+        let name =
+            whole.width <= room
+            ? whole : others().map { NameCut(columns: room, others: $0).text(whole) } ?? whole.shortened(columns: room)
         drawName(sign + name, in: line, isShown: isShown, style: style)
         let markStyle = calls && topic.mentions > 0 ? theme.calling : calls ? theme.unread : theme.dimmed
         canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
