@@ -61,15 +61,15 @@ struct Jump: Hashable, Sendable {
     let present: Place
 }
 
-/// What lies over the panes.
+/// What lies over the panes. Every event and every frame ask for it often, so that what is large stands elsewhere.
 enum Overlay: Equatable, Sendable {
     case help(scroll: Int)
     /// Who is in the topic in view.
     case people(scroll: Int)
-    case listing(Listing)
+    indirect case listing(Listing)
     case log(LogScroll)
-    case palette(Palette)
-    case question(Question)
+    indirect case palette(Palette)
+    indirect case question(Question)
 
     /// Whether it is still open when a key of everywhere does its work.
     func survives(_ key: EverywhereKey) -> Bool {

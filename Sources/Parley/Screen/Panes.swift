@@ -7,16 +7,17 @@ enum Panes {
     ]
 }
 
-/// What the main part of the screen shows, with what its pane has to remember.
+/// What the main part of the screen shows, with what its pane has to remember. Every event and every frame ask for it
+/// often, so that what is large stands elsewhere.
 enum MainView: Equatable, Sendable {
     case welcome
     case conversation(String)
     /// The letters of one postbox, by its id, or of all.
     case inbox(String?)
-    case search(Search)
-    case excerpt(Excerpt)
+    indirect case search(Search)
+    indirect case excerpt(Excerpt)
     /// A message as a whole, over what `trail` leads back to.
-    case reader(Reader)
+    indirect case reader(Reader)
     /// The lab, which the model has for itself: it goes on while it is not in view.
     case lab
 

@@ -13,6 +13,7 @@ enum Wording {
 
     /// `12,345`.
     static func grouped(_ number: Int) -> String {
+        guard number.magnitude >= 1_000 else { return "\(number)" }
         let digits = String(number.magnitude)
         var text = number < 0 ? "-" : ""
         for (offset, digit) in digits.enumerated() {

@@ -63,7 +63,8 @@ extension LineEditor {
 
     /// How many rows of `width` columns the text takes, counted up to `limit`.
     public func rowCount(width: Int, limit: Int) -> Int {
-        min(limit, rowStarts(width: max(2, width), limit: limit).starts.count)
+        let width = max(2, width)
+        return min(limit, hasOneRow(width: width) ? 1 : rowStarts(width: width, limit: limit).starts.count)
     }
 
     /// Where each row begins, up to `limit` rows, and in which of them the cursor is.
