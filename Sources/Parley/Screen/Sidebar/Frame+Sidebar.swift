@@ -55,7 +55,7 @@ extension Frame {
             let style = box.isEnabled ? (count > 0 ? theme.unread : .plain) : theme.dimmed
             let name = Self.words(of: box, columns: line.columns - Self.countColumns)
             let room = max(0, line.columns - Self.countColumns)
-            drawName(Self.shown(name).shortened(columns: room), in: line, isShown: isShown, style: style)
+            drawName(name.shortened(columns: room), in: line, isShown: isShown, style: style)
             drawCount(count, of: model.network.inbox.counts[box.id] ?? 0, besides: name, in: line)
         }
     }
@@ -103,10 +103,10 @@ extension Frame {
     private static let countColumns = 7
 
     /// What a postbox is called, with its name where there is room for both, and whether it is off.
-    private static func words(of box: Postbox, columns: Int) -> String {
+    private static func words(of box: Postbox, columns: Int) -> SafeText {
         let end = box.isEnabled ? "" : " (off)"
-        let whole = " " + box.fullName + end
-        return SafeText(String(whole.prefix(256))).width <= columns ? whole : " " + box.title + end
+        let whole = shown(" " + box.fullName + end)
+        return whole.width <= columns ? whole : shown(" " + box.title + end)
     }
 
     private func drawName(_ name: SafeText, in line: Rect, isShown: Bool, style: Style) {
@@ -122,11 +122,11 @@ extension Frame {
     }
 
     /// What is unread, and beside it all that there are, where that is more and there is room for it.
-    private func drawCount(_ count: Int, of total: Int, besides name: String, in line: Rect) {
+    private func drawCount(_ count: Int, of total: Int, besides name: SafeText, in line: Rect) {
         let text = Wording.compact(count)
         let style = count > 0 ? theme.unread : theme.dimmed
         let all = total > count ? "/\(Wording.compact(total))" : ""
-        let room = line.columns - 3 - SafeText(String(name.prefix(256))).width - text.count
+        let room = line.columns - 3 - name.width - text.count
         let shown = all.count <= room ? all : ""
         let end = line.endColumn - 1
         canvas.write(text, row: line.row, column: end - shown.count - text.count, style: style)
