@@ -30,7 +30,8 @@ extension StoreChange {
                 INSERT INTO drafts (conversation, text) VALUES (?, ?)
                 ON CONFLICT (conversation) DO UPDATE SET text = excluded.text
                 """
-            try database.execute(sql: sql, arguments: [conversation, Self.bounded(text, StoreBounds.draftBytes)])
+            try database.cachedStatement(sql: sql)
+                .execute(arguments: [conversation, Self.bounded(text, StoreBounds.draftBytes)])
             try Self.trim("drafts", to: StoreBounds.drafts, database)
         case .line(let line):
             try database.execute(
@@ -73,7 +74,7 @@ extension StoreChange {
                     stream = excluded.stream, incarnation = excluded.incarnation, sequence = excluded.sequence
                 WHERE excluded.stream <> stream OR excluded.incarnation <> incarnation OR excluded.sequence > sequence
                 """
-            try database.execute(sql: sql, arguments: Self.arguments(name, place))
+            try database.cachedStatement(sql: sql).execute(arguments: Self.arguments(name, place))
         case .letter(let letter): try LetterRows.keep(letter, in: database)
         case .letterRead(let id, let postbox): try LetterRows.noteRead(id, of: postbox, in: database)
         case .letterDeleted(let direction, let id): try LetterRows.delete(id, direction, in: database)
@@ -96,13 +97,14 @@ extension StoreChange {
     private static func forget(
         _ name: String, in table: String, column: String = "name", _ database: Database
     ) throws {
-        try database.execute(sql: "DELETE FROM \(table) WHERE \(column) = ?", arguments: [name])
+        try database.cachedStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").execute(arguments: [name])
     }
 
     /// Keeps the newest rows of a table.
     private static func trim(_ table: String, to limit: Int, _ database: Database) throws {
-        try database.execute(
-            sql: "DELETE FROM \(table) WHERE number <= (SELECT max(number) FROM \(table)) - ?", arguments: [limit])
+        try database.cachedStatement(
+            sql: "DELETE FROM \(table) WHERE number <= (SELECT max(number) FROM \(table)) - ?"
+        ).execute(arguments: [limit])
     }
 
     /// A text's beginning of so many bytes, cut between characters.
