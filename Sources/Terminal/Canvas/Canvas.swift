@@ -114,7 +114,10 @@ public struct Canvas: Hashable, Sendable {
     public mutating func fill(_ rect: Rect, with character: Character = " ", style: Style = .plain) {
         let area = rect.intersection(bounds)
         guard !area.isEmpty else { return }
-        if character == " " { return fill(area, with: .blank, style: style) }
+        let scalars = character.unicodeScalars
+        if let scalar = scalars.first, scalars.count == 1, TextWidth.isPlain(scalar.value) {
+            return fill(area, with: Cluster(base: scalar.value, width: 1), style: style)
+        }
         let text = SafeText(String(character))
         guard text.width > 0 else { return }
         if text.width == 1, let cluster = text.clusters.first { return fill(area, with: cluster, style: style) }
