@@ -75,6 +75,7 @@ public struct Canvas: Hashable, Sendable {
         guard row >= 0, row < size.rows else { return 0 }
         let end = min(size.columns, width.map { column + max(0, $0) } ?? size.columns)
         return changeRow(row, upTo: column < end ? min(end, column + text.width) : 0) { cells in
+            let end = min(end, cells.count)
             var place = column
             for cluster in text.clusters {
                 guard place < end else { break }

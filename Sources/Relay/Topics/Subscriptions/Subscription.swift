@@ -66,20 +66,16 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
                 if let event = subscription.begun.withLockedValue({ $0.popLast() }) { return event }
                 guard var news = try await subscription.stream.channel.next() else { return nil }
                 switch news {
-                case .events(let events, _):
+                case .events(let events, _) where events.count == 1: return events[0]
+                case .events(var events, _):
                     // Nothing else holds them, so that they are turned round in place and taken out one by one.
                     news = .catchingUp
-                    let begun = Self.reversed(consume events)
-                    subscription.begun.withLockedValue { $0 = begun }
+                    events.reverse()
+                    subscription.begun.withLockedValue { $0 = events }
                 case .live: return subscription.stream.words.live
                 case .catchingUp: break
                 }
             }
-        }
-
-        private static func reversed(_ events: consuming [Event]) -> [Event] {
-            events.reverse()
-            return events
         }
 
         /// Events that are at hand, at least one and no more than a few hundred, in order: the form for many messages a
