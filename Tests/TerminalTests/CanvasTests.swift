@@ -33,6 +33,21 @@ struct CanvasTests {
         #expect(canvas.write("x", row: -1, column: 0) == 0)
     }
 
+    @Test("What was filled with blanks shows the same as what was never written")
+    func blanks() {
+        let size = Size(rows: 2, columns: 6)
+        var (written, untouched) = (Canvas(size: size), Canvas(size: size))
+        written.fill(Rect(row: 0, column: 0, rows: 2, columns: 6))
+        written.write("ab", row: 0, column: 0)
+        untouched.write("ab", row: 0, column: 0)
+        for (one, other) in [(written, untouched), (untouched, written)] {
+            #expect(one == other && one.hashValue == other.hashValue)
+            #expect(CanvasDifference(from: one, to: other).runs.isEmpty)
+        }
+        untouched.write("c", row: 1, column: 5)
+        #expect(written != untouched && untouched != written)
+    }
+
     @Test("A wide character that would be cut at either edge becomes blank")
     func edges() {
         var canvas = Canvas(size: Size(rows: 4, columns: 5))

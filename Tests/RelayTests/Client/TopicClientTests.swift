@@ -178,6 +178,16 @@ struct TopicClientTests {
             isTogether.toggle()
         }
         #expect(texts == (1...600).map(String.init))
+        // What comes alone is read after that, one by one or together.
+        var iterator = messages.makeAsyncIterator()
+        for number in 601...604 {
+            try network.store("\(number)", on: "chat.room")
+            while texts.count < number {
+                let events = number % 2 == 0 ? try await iterator.nextBatch() : try await iterator.next().map { [$0] }
+                for event in try #require(events) { add(event) }
+            }
+        }
+        #expect(texts.suffix(4) == ["601", "602", "603", "604"])
         await client.close()
     }
 
