@@ -1,5 +1,6 @@
 import Platform
 import Relay
+import RelayNetwork
 
 /// Adds profiles to the configuration file, which stays as its person wrote it otherwise.
 struct ProfileWriter {
@@ -81,7 +82,7 @@ struct ProfileWriter {
         let file = target.map { String(cString: $0) } ?? path
         var status = stat()
         let mode = stat(file, &status) == 0 ? status.st_mode & 0o777 : 0o600
-        try CredentialsFile.write(String(decoding: whole, as: UTF8.self), to: file)
+        do throws(NetworkError) { try PrivateFile.write(whole, to: file) } catch { throw CommandFailure(error) }
         chmod(file, mode)
     }
 }

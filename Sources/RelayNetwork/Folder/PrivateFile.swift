@@ -1,7 +1,7 @@
 import Platform
 
 /// Files and folders that only their owner can read.
-enum PrivateFile {
+package enum PrivateFile {
     static let maximumLength = 1 << 20
 
     /// Makes a folder (0700) and those above it; one that exists stays as it is.
@@ -39,7 +39,7 @@ enum PrivateFile {
     static func remove(_ path: String) { unlink(path) }
 
     /// Writes a file (0600) so that a reader sees the old content or the new one, whole.
-    static func write(_ bytes: some Sequence<UInt8>, to path: String) throws(NetworkError) {
+    package static func write(_ bytes: some Sequence<UInt8>, to path: String) throws(NetworkError) {
         let temporary = "\(path).\(getpid()).\(UInt32.random(in: .min ... .max))~"
         let (descriptor, code) = SystemCall.uninterrupted {
             open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -38,10 +38,10 @@ struct JoinCommand: AsyncParsableCommand {
         // All that can fail on this machine is tried before the invitation is used up.
         try Self.make(folder, for: credentials)
         do {
-            if let certificates = invitation.authority { try CredentialsFile.write(certificates, to: authority) }
-            try CredentialsFile.write("", to: credentials)
+            if let certificates = invitation.authority { try PrivateFile.write(certificates.utf8, to: authority) }
+            try PrivateFile.write([], to: credentials)
             let granted = try await invitation.accept(authorityFile: invitation.authority == nil ? nil : authority)
-            try CredentialsFile.write(granted.fileText(), to: credentials)
+            try PrivateFile.write(granted.fileText().utf8, to: credentials)
         } catch {
             unlink(credentials)
             unlink(authority)

@@ -49,9 +49,10 @@ struct NetworkInviteCommand: AsyncParsableCommand {
         choice.advise(about: name)
         // A printed invitation ends with its last mark.
         guard out != "-" else { return Output.line(String(invitation.text().dropLast())) }
-        do throws(CommandFailure) { try CredentialsFile.write(invitation.text(), to: out) } catch {
+        do throws(NetworkError) { try PrivateFile.write(invitation.text().utf8, to: out) } catch {
+            let failure = CommandFailure(error)
             throw CommandFailure(
-                error.code, "\(error.text) The invitation is lost: run it again with a file that can be written.")
+                failure.code, "\(failure.text) The invitation is lost: run it again with a file that can be written.")
         }
         if json {
             let endText = Timestamp(seconds: end).iso8601

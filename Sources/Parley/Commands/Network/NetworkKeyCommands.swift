@@ -111,7 +111,7 @@ struct NetworkKeyRevokeCommand: AsyncParsableCommand {
 extension NetworkAdministrator {
     /// Writes credentials whose secret is kept nowhere else, or revokes their key where the file cannot be written.
     func write(_ credentials: String, of user: String, key: String, to path: String) async throws {
-        do throws(CommandFailure) { try CredentialsFile.write(credentials, to: path) } catch {
+        do throws(NetworkError) { try PrivateFile.write(credentials.utf8, to: path) } catch {
             _ = try? await revoke(key: key, of: user)
             throw error
         }
