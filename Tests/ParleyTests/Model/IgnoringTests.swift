@@ -61,6 +61,34 @@ struct IgnoringTests {
         #expect(desk.model.selectedRow == nil)
     }
 
+    @Test("A day keeps its line and a name its one place, whatever is hidden between two messages")
+    func separators() throws {
+        var desk = Desk.joined("chat.lobby")
+        func line(_ text: String) -> String? { desk.screen().first { $0.hasSuffix(text) } }
+        desk.send(
+            .topic(
+                "chat.lobby",
+                .messages([
+                    message(1, "yesterday", minutes: -900), message(2, "buy this", from: "mallory", minutes: -500),
+                    message(3, "good morning", minutes: -450), message(4, "and that", from: "mallory", minutes: -449),
+                    message(5, "writing on", minutes: -448),
+                ])))
+        desk.enter("/ignore mallory")
+        #expect(desk.screen().contains { $0.contains("Friday 21 November") })
+        #expect(line("good morning")?.contains("bob") == true)
+        #expect(line("writing on")?.contains("bob") == false)
+        desk.loseFocus()
+        desk.send(
+            .topic(
+                "chat.lobby",
+                .messages([
+                    message(6, "still here", from: "mallory", minutes: -447), message(7, "back again", minutes: -447),
+                ])))
+        let screen = desk.screen()
+        let marker = try #require(screen.firstIndex { $0.contains("── new ─") })
+        #expect(screen[marker + 1].hasSuffix("back again") && screen[marker + 1].contains("bob"))
+    }
+
     @Test("A topic that is hidden whole scrolls, and holds nothing up")
     func allHidden() {
         var desk = Desk.joined("chat.lobby")

@@ -125,6 +125,13 @@ struct Conversation: Equatable, Sendable {
         return offset < pending.count ? .pending(pending[offset]) : nil
     }
 
+    /// The nearest row above the one at `index` that is not hidden; nil where there is none.
+    func shownRow(above index: Int) -> ConversationRow? {
+        var above = index - 1
+        while let row = row(at: above), isHidden(row) { above -= 1 }
+        return row(at: above)
+    }
+
     /// The index of the first row at or after `position`; `count` when there is none.
     func index(atOrAfter position: RowPosition) -> Int {
         if position.sequence == .max {

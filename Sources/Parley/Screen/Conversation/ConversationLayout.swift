@@ -109,8 +109,8 @@ struct ConversationLayout: ScrollableRows {
     func goesOnFrom(_ row: ConversationRow) -> Bool {
         guard widths.time > 0, let author = author(of: row), let time = row.time else { return false }
         let index = conversation.index(atOrAfter: row.position)
-        guard index > 0, let above = conversation.row(at: index - 1), let other = self.author(of: above),
-            other == author, let earlier = above.time, row.position != conversation.newMarker
+        guard row.position != conversation.newMarker, let above = conversation.shownRow(above: index),
+            let other = self.author(of: above), other == author, let earlier = above.time
         else { return false }
         // What was not sent has its reason below it.
         if case .pending(let line) = above, case .failed = line.state { return false }
@@ -202,14 +202,8 @@ struct ConversationLayout: ScrollableRows {
     private func dateLine(above index: Int, _ row: ConversationRow) -> String? {
         guard let time = row.time else { return nil }
         let civil = CivilTime(time, zone: zone)
-        var earlier = index - 1
-        while let before = conversation.row(at: earlier) {
-            if let time = before.time {
-                if CivilTime(time, zone: zone).dayNumber == civil.dayNumber { return nil }
-                break
-            }
-            earlier -= 1
-        }
+        let earlier = conversation.message(from: index - 1, by: -1)?.time
+        if let earlier, CivilTime(earlier, zone: zone).dayNumber == civil.dayNumber { return nil }
         return civil.dateLine(currentYear: CivilTime(now, zone: zone).year)
     }
 
