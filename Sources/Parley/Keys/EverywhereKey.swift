@@ -12,6 +12,23 @@ enum EverywhereKey: String, KeyAction {
     /// Which of the first nine topics it goes to, from 1.
     var topicNumber: Int? { rawValue.hasPrefix("topic") ? rawValue.last?.wholeNumberValue : nil }
 
+    /// The command that does the same while nothing stands behind it; nil where there is none.
+    var command: String? {
+        switch self {
+        case .help: "help"
+        case .nextUnread: "next"
+        case .openPostbox: "inbox"
+        case .connectionLog: "log"
+        case .openLab: "lab"
+        case .readWhole: "read"
+        case .quit: "quit"
+        case .commands, .quickSwitch, .firstUnread, .focusTopics, .foldTopics, .nextPane, .previousPane, .previousTopic,
+            .nextTopic, .previousPlace, .pageUp, .pageDown, .redraw, .suspend, .interrupt, .escape, .topic1, .topic2,
+            .topic3, .topic4, .topic5, .topic6, .topic7, .topic8, .topic9:
+            nil
+        }
+    }
+
     var binding: KeyBinding {
         switch self {
         case .commands:

@@ -271,7 +271,10 @@ extension ChatModel {
         case .openLab: return !isPaneCovered && (screen.view != .lab || lab?.isOn != true)
         case .connectionLog, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch:
             return !isPaneCovered
-        default: return true
+        case .foldTopics, .previousPane, .previousTopic, .nextTopic, .previousPlace, .pageUp, .pageDown, .readWhole,
+            .redraw, .suspend, .interrupt, .quit, .escape, .topic1, .topic2, .topic3, .topic4, .topic5, .topic6,
+            .topic7, .topic8, .topic9:
+            return true
         }
     }
 }

@@ -40,28 +40,11 @@ extension KeyMap.Entry {
 }
 
 extension EverywhereKey {
-    fileprivate var command: String? {
-        switch self {
-        case .help: "help"
-        case .connectionLog: "log"
-        case .openLab: "lab"
-        case .quit: "quit"
-        default: nil
-        }
-    }
-
-    /// The command that does the same while nothing stands behind it; it is listed beside the key.
-    fileprivate var shortFor: String? {
-        switch self {
-        case .openPostbox: "inbox"
-        case .nextUnread: "next"
-        case .readWhole: "read"
-        default: command
-        }
-    }
+    /// The command that is listed in its place. Some keys are listed beside theirs, by their own words.
+    fileprivate var listedAs: String? { [Self.openPostbox, .nextUnread, .readWhole].contains(self) ? nil : command }
 
     static func stand(for entry: SlashCommand.Entry) -> Bool {
-        allCases.contains { $0.command == entry.name }
+        allCases.contains { $0.listedAs == entry.name }
     }
 }
 
@@ -73,11 +56,11 @@ extension ChatModel {
         let everywhere = Array(zip(EverywhereKey.allCases, keys[EverywhereKey.self].entries))
         let edit = zip(ComposePane.Action.allCases, keys[ComposePane.Action.self].entries).first { $0.0 == .edit }?.1
         let commands = SlashCommand.entries.map { entry in
-            let key = everywhere.first { $0.0.shortFor == entry.name }?.1 ?? (entry.name == "edit" ? edit : nil)
+            let key = everywhere.first { $0.0.command == entry.name }?.1 ?? (entry.name == "edit" ? edit : nil)
             return PaletteItem(
                 target: .command(entry), title: entry.usage, detail: entry.words, note: key?.note ?? "")
         }
-        let actions = everywhere.filter { $0.0 != .commands && $0.0.command == nil }.compactMap(item)
+        let actions = everywhere.filter { $0.0 != .commands && $0.0.listedAs == nil }.compactMap(item)
         // Without the lab in view its keys do nothing, and there are many.
         let panes = Panes.all.filter { pane in
             pane != PalettePane.self && (pane != LabPane.self || screen.view == .lab)
