@@ -83,30 +83,4 @@ final class ChatModel {
     var unseenMentions: Int { network.conversations.unseenMentions }
 
     var unreadLetters: Int { network.inbox.unreadCount }
-
-    /// When the screen changes by time alone; nil when it does not.
-    func nextChange(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        var next: ContinuousClock.Instant?
-        func consider(_ change: ContinuousClock.Instant?, evenNow: Bool = false) {
-            if let change, evenNow || change > instant { next = next.map { min($0, change) } ?? change }
-        }
-        consider(notices.shown?.until)
-        if let retry = network.status.nextRetryAt, retry > instant {
-            // A countdown of whole seconds changes where a whole number of seconds is left.
-            let left = instant.duration(to: retry)
-            let whole = left.components.attoseconds == 0 ? left - .seconds(1) : .seconds(left.components.seconds)
-            consider(retry.advanced(by: .zero - whole))
-        }
-        consider(attention.absence?.due)
-        consider(idleDue)
-        consider(attention.calls.due)
-        consider(network.inbox.deletion.nextChange(after: instant), evenNow: true)
-        consider(nextAge(after: instant), evenNow: true)
-        consider(network.times.recovery?.until)
-        let outageBegan = network.status.isLongOutage ? network.status.outageBegan : nil
-        for case let began? in [outageBegan, network.times.attemptBegan, network.status.silentSince] {
-            consider(instant.advanced(by: Wording.untilElapsedChanges(began.duration(to: instant))))
-        }
-        return next
-    }
 }

@@ -32,15 +32,9 @@ func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
     case .opened(let desk):
         effects = model.opened(desk)
     case .tick(let moment, let isSign):
-        model.pass(moment)
-        if isSign { model.attention.lastSign = moment.instant }
-        effects = model.callAgain()
-        if model.tellAbsence() { effects = model.changesToKeep(since: mark, isTyping: false) + effects }
-        let departure = model.noteIdleness()
-        effects += departure
-        // Time alone moves nothing else but letters that can be undone no more.
-        let isFinal = model.network.inbox.deletion.isDue(at: moment.instant)
-        guard isFinal || !departure.isEmpty else { return effects }
+        let passed = model.pass(moment, isSign: isSign, since: mark)
+        guard passed.movesOthers else { return passed.effects }
+        effects = passed.effects
     case .input(let input):
         effects = model.handleInput(input)
     case .line(let line):
@@ -177,15 +171,6 @@ extension ChatModel {
         guard text != screen.title else { return [] }
         screen.title = text
         return .screen(.setTitle(text))
-    }
-
-    /// It is later now.
-    fileprivate func pass(_ moment: Moment) {
-        now = moment
-        if let notice = notices.shown, notice.until <= moment.instant {
-            notices.shown = nil
-            screen.quitIsArmed = false
-        }
     }
 
     fileprivate func start(_ topics: [String]) -> ChatEffects {
