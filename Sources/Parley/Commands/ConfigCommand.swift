@@ -121,19 +121,30 @@ enum EffectiveSettings {
             let found = ofProfile(key.rawValue) ?? (key == .tokenCommand ? ofProfile("token_command") : nil)
             return Row(name: key.rawValue, value: value(key, profile), source: found)
         }
-        let layout = LayoutSetting.CodingKeys.sidebar.rawValue
-        let keys = (source.file.keys?.changes ?? []).map { change in
-            Row(
-                name: "keys.\(change.name)", value: MessageValue(change.sequences.map(\.label)),
-                source: place(["keys", change.name]))
+        /// One that no profile has, by its path beside them.
+        func row(_ path: String..., value: MessageValue) -> Row {
+            Row(name: path.joined(separator: "."), value: value, source: place(path))
         }
-        let screen = [
-            Row(name: "links", value: .string(source.file.links.rawValue), source: ofProfile("links")),
-            Row(
-                name: "layout.\(layout)", value: MessageValue(source.file.layout.sidebar),
-                source: place(["layout", layout])),
-        ]
-        return profiled + screen + keys
+        let beside = ConfigurationFile.CodingKeys.allCases.flatMap { key -> [Row] in
+            switch key {
+            case .links: [row(key.rawValue, value: .string(source.file.links.rawValue))]
+            case .layout:
+                [
+                    row(
+                        key.rawValue, LayoutSetting.CodingKeys.sidebar.rawValue,
+                        value: MessageValue(source.file.layout.sidebar))
+                ]
+            case .keys:
+                (source.file.keys?.changes ?? []).map { change in
+                    row(key.rawValue, change.name, value: MessageValue(change.sequences.map(\.label)))
+                }
+            // What a profile has is told already.
+            case .profiles, .retention, .theme, .symbols, .join, .mutes, .highlights, .bell, .notifications, .typing,
+                .idleAfter, .followUnread, .followLetters:
+                []
+            }
+        }
+        return profiled + beside
     }
 
     /// What counts instead of the file: the name of what says so, and the value where that is not the profile's.

@@ -42,7 +42,7 @@ extension ConfigurationFile: Decodable {
     /// All settings; ``DefaultConfiguration`` explains each of them.
     enum CodingKeys: String, CodingKey, CaseIterable {
         case profiles, retention, theme, symbols, join, mutes, highlights, bell, notifications, typing
-        case idleAfter, followUnread, followLetters, layout, keys, links
+        case idleAfter, followUnread, followLetters, links, layout, keys
     }
 
     init(from decoder: any Decoder) throws {
