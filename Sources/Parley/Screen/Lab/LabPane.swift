@@ -93,7 +93,7 @@ struct LabPane: Pane {
         case .escape: .useful
         case .save: model.lab?.glance != nil ? .useful : .idle
         case .longer: isOn && model.lab?.choice.lasting != nil ? .useful : .idle
-        default: isOn ? .useful : .idle
+        case .choice, .end, .shorter, .open, .up, .down, .toBeginning, .toEnd: isOn ? .useful : .idle
         }
     }
 

@@ -107,7 +107,9 @@ struct InboxPane: Pane {
         case .open, .mark, .delete, .reply: model.network.inbox.selectedLetter != nil ? .useful : .idle
         case .undo: model.network.inbox.deletion.undoableCount > 0 ? .useful : .idle
         case .nextPage: model.network.inbox.hasMore && model.network.inbox.finding == nil ? .useful : .idle
-        default: .useful
+        case .filter, .sortBy, .changeOrder, .refresh, .previousPage, .firstPage, .lastPage, .markRange, .markAll,
+            .markMatching, .unmarkAll, .write, .quote, .forward, .save, .up, .down, .toBeginning, .toEnd:
+            .useful
         }
     }
 
