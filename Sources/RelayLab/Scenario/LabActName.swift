@@ -78,16 +78,27 @@ extension LabAct {
         let fields: [Field]
         let opposite: Name?
         let isFault: Bool
+        let isOfMessage: Bool
 
-        init(_ deed: Deed, takes fields: [Field] = [], until opposite: Name? = nil, isFault: Bool = true) {
-            (self.deed, self.fields, self.opposite, self.isFault) = (deed, fields, opposite, isFault)
+        init(
+            _ deed: Deed, takes fields: [Field] = [], until opposite: Name? = nil, isFault: Bool = true,
+            isOfMessage: Bool = false
+        ) {
+            (self.deed, self.fields, self.opposite) = (deed, fields, opposite)
+            (self.isFault, self.isOfMessage) = (isFault, isOfMessage)
         }
 
         /// A fault of the link that lasts.
         static func condition(
-            takes fields: [Field] = [], _ fault: @escaping @Sendable (LabAct) -> FaultProxy.Fault
+            takes fields: [Field] = [], isOfMessage: Bool = false,
+            _ fault: @escaping @Sendable (LabAct) -> FaultProxy.Fault
         ) -> Row {
-            Row(.condition(fault), takes: fields, until: .restore)
+            Row(.condition(fault), takes: fields, until: .restore, isOfMessage: isOfMessage)
+        }
+
+        /// A fault that a single message meets.
+        static func message(_ fault: FaultProxy.MessageFault) -> Row {
+            Row(.message(fault), takes: [.direction], isOfMessage: true)
         }
 
         /// A fault that whoever has the network's folder makes, with a reason.
@@ -119,9 +130,9 @@ extension LabAct.Name {
         case .throttle: .condition(takes: [.rate, .direction]) { .throttle(bytesPerSecond: $0.rate, $0.direction) }
         case .split: .condition(takes: [.bytes, .direction]) { .split($0.bytes, $0.direction) }
         case .halfClose: .init(.strike { await $0.halfClose($1.direction) }, takes: [.direction])
-        case .duplicate: .init(.message(.duplicate), takes: [.direction])
-        case .reorder: .init(.message(.reorder), takes: [.direction])
-        case .drop: .init(.message(.drop), takes: [.direction])
+        case .duplicate: .message(.duplicate)
+        case .reorder: .message(.reorder)
+        case .drop: .message(.drop)
         case .restore: .init(.restore, isFault: false)
         case .killServer: .init(.server, until: .startServer)
         case .startServer: .init(.server, isFault: false)
@@ -158,13 +169,9 @@ extension LabAct.Name {
         }
     }
 
-    /// Whether it spoils single messages on a connection that goes on: the ledger counts them, and times no outage.
-    var isOfMessage: Bool {
-        switch row.deed {
-        case .message: true
-        case .condition, .restore, .strike, .server, .administrator, .client, .send, .reading: false
-        }
-    }
+    /// Whether it spoils single messages on a connection that goes on, once or as long as it lasts: the ledger counts
+    /// them and times no outage, and on an encrypted link it is refused.
+    var isOfMessage: Bool { row.isOfMessage }
 
     /// Whether it needs a network that Parley started, since it is about the server or by its administrator.
     public var needsNetwork: Bool {
