@@ -76,14 +76,14 @@ enum ChatEvent: Equatable, Sendable {
 
     enum LabNews: Equatable, Sendable {
         /// The connection goes through the proxy. What cannot be done here, and why.
-        case opened([LabAct.Name: String])
+        case opened([LabAct.Name: LabHindrance])
         case glance(LabReport)
         /// It is over, and the connection goes to the server itself again.
         case over(LabReport)
-        /// It could not be begun.
-        case failed(String)
+        /// It could not be begun, in the error's own words.
+        case failed(error: String)
         /// Something could not be done.
-        case refused(String)
+        case refused(LabAct.Name, error: String)
     }
 
     enum ConfigurationNews: Equatable, Sendable {

@@ -181,8 +181,9 @@ private struct EventSource {
     /// News of the lab, wherever it is.
     mutating func labNews() -> ChatEvent.LabNews {
         pick([
-            .opened([:]), .opened([.kick: text(), .ban: text()]), .glance(LabScene.begun.glance),
-            .glance(LabScene.cut.glance), .over(LabScene.over.glance), .failed(text()), .refused(text()),
+            .opened([:]), .opened([.kick: .needsAdministrator, .ban: .needsCluster]), .glance(LabScene.begun.glance),
+            .glance(LabScene.cut.glance), .over(LabScene.over.glance), .failed(error: text()),
+            .refused(.kick, error: text()),
         ])
     }
 

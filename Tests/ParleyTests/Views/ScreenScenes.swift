@@ -155,10 +155,8 @@ enum Scene {
         desk.press(.function(9))
         desk.press(.character("y"))
         let hindered = LabAct.Name.allCases.filter(\.needsNetwork)
-        desk.send(
-            .lab(
-                .opened(
-                    Dictionary(uniqueKeysWithValues: hindered.map { ($0, "Not here: its administrator's affair.") }))))
+        let hindrances = Dictionary(uniqueKeysWithValues: hindered.map { ($0, LabHindrance.needsAdministrator) })
+        desk.send(.lab(.opened(hindrances)))
         desk.send(.lab(.glance(LabScene.begun.glance)))
         desk.effects = []
         return desk

@@ -15,7 +15,7 @@ actor ChatLab {
     private let proxy: FaultProxy
     private let session: LabSession
     /// Why some acts cannot be done here.
-    nonisolated let hindrances: [LabAct.Name: String]
+    nonisolated let hindrances: [LabAct.Name: LabHindrance]
     /// Wakes whoever tells the screen how it goes; nil while nobody does.
     private nonisolated let news: NIOLockedValueBox<AsyncStream<Void>.Continuation?>
     private var telling: Task<Void, Never>?

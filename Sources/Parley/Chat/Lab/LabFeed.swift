@@ -52,14 +52,14 @@ actor LabFeed {
             // The screen asks for news where it shows the lab.
             await core.send(.lab(.opened(lab.hindrances)))
         } catch {
-            await core.send(.lab(.failed(LabWords.cannotBeOpened(error))))
+            await core.send(.lab(.failed(error: "\(error)")))
         }
     }
 
     private func perform(_ deeds: [LabDeed]) async {
         for deed in deeds {
             do { try await lab?.perform(deed) } catch {
-                return await core.send(.lab(.refused(LabWords.couldNotBeDone(deed.act.name, error))))
+                return await core.send(.lab(.refused(deed.act.name, error: "\(error)")))
             }
         }
     }

@@ -14,16 +14,16 @@ enum LabSite: Sendable {
     /// Why some acts cannot be done here.
     ///
     /// - Parameter isShared: whether a user's sessions live side by side.
-    func hindrances(isShared: Bool) -> [LabAct.Name: String] {
-        var found: [LabAct.Name: String] = [:]
+    func hindrances(isShared: Bool) -> [LabAct.Name: LabHindrance] {
+        var found: [LabAct.Name: LabHindrance] = [:]
         for name in LabAct.Name.allCases {
             switch self {
-            case .elsewhere where name.needsNetwork: found[name] = LabWords.needsAdministrator
-            case .network where name.needsCluster: found[name] = LabWords.needsCluster
+            case .elsewhere where name.needsNetwork: found[name] = .needsAdministrator
+            case .network where name.needsCluster: found[name] = .needsCluster
             default: break
             }
         }
-        if isShared { found[.login] = LabWords.sessionsAreShared }
+        if isShared { found[.login] = .sessionsAreShared }
         return found
     }
 

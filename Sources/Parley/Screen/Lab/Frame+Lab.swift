@@ -23,7 +23,7 @@ extension Frame {
         for (offset, choice) in LabChoice.allCases.dropFirst(lab.firstVisible).prefix(table.rows).enumerated() {
             drawChoice(choice, of: lab, in: table.line(offset))
         }
-        let words = lab.hindrance(of: lab.choice) ?? lab.choice.words
+        let words = lab.hindrance(of: lab.choice)?.words ?? lab.choice.words
         let room = parts.words.columns - 2
         var lines = SafeText(words).wrapped(columns: room)
         if let last = parts.words.rows > 0 && lines.count > parts.words.rows ? parts.words.rows - 1 : nil {

@@ -18,7 +18,7 @@ struct LabDesk: Equatable, Sendable {
     /// The topic that takes what is written in the lab; nil for none.
     let topic: String?
     /// Why some of what can be done cannot be done here.
-    var hindrances: [LabAct.Name: String] = [:]
+    var hindrances: [LabAct.Name: LabHindrance] = [:]
     var glance: LabReport?
     var selected = 0
     /// The first row in view, of what can be done, or of the ledger once it is over.
@@ -50,7 +50,9 @@ struct LabDesk: Equatable, Sendable {
     }
 
     /// Why a row cannot be done here; nil where it can.
-    func hindrance(of choice: LabChoice) -> String? { choice.acts.lazy.compactMap { hindrances[$0.name] }.first }
+    func hindrance(of choice: LabChoice) -> LabHindrance? {
+        choice.acts.lazy.compactMap { hindrances[$0.name] }.first
+    }
 
     /// What lasts now of a row: what it has begun, or what no row has and it stands for.
     func lasting(of choice: LabChoice) -> LabReport.Lasting? {
@@ -65,4 +67,14 @@ struct LabDesk: Equatable, Sendable {
         if let name = choice.lasting { begun[name] = choice }
         return choice.acts.map { LabDeed(act: $0, lasting: $0.name == choice.lasting ? time : nil) }
     }
+}
+
+/// Why something of the lab cannot be done here.
+enum LabHindrance: Hashable, Sendable {
+    /// The server is somebody else's.
+    case needsAdministrator
+    /// There is one server.
+    case needsCluster
+    /// Another login displaces nobody.
+    case sessionsAreShared
 }

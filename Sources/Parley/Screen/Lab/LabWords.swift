@@ -1,6 +1,7 @@
 import RelayLab
 
-/// All words of the lab on the screen, in whole sentences: those of its rows, of its keys, and of what it says.
+/// The words of the lab on the screen, in whole sentences: those of its rows, of its keys, and of what it says. Its
+/// timeline, its ledger at the end and the findings have the words of every report, which are `RelayLab`'s.
 enum LabWords {
     static let pane = "Lab"
 
@@ -47,9 +48,9 @@ enum LabWords {
     static let isNotOpen = "The lab is not open."
     static let needsTopic = "Open a topic before the lab to write there."
 
-    static func cannotBeOpened(_ error: any Error) -> String { "The lab cannot be opened. \(error)" }
+    static func cannotBeOpened(_ error: String) -> String { "The lab cannot be opened. \(error)" }
 
-    static func couldNotBeDone(_ act: LabAct.Name, _ error: any Error) -> String {
+    static func couldNotBeDone(_ act: LabAct.Name, _ error: String) -> String {
         "“\(act.rawValue)” could not be done: \(error)"
     }
 
@@ -74,15 +75,21 @@ enum LabWords {
     static let textIsInTheWay = "The text is not empty: send or clear it, then save."
     static let savesThere = "Enter saves it there; another name or folder can stand here."
 
-    // MARK: What hinders an act
-
-    static let needsAdministrator = "Not here: Parley did not start this network; its administrator can do that."
-    static let needsCluster =
-        "Not here: this network has one server. parley network cluster start runs three, for --profile cluster."
-    static let sessionsAreShared =
-        "Not here: session: 'take-over' in the profile makes another login displace this one."
     /// What the network says of an act of its administrator.
     static let reason = "a rehearsal"
+}
+
+extension LabHindrance {
+    var words: String {
+        switch self {
+        case .needsAdministrator:
+            "Not here: Parley did not start this network; its administrator can do that."
+        case .needsCluster:
+            "Not here: this network has one server. parley network cluster start runs three, for --profile cluster."
+        case .sessionsAreShared:
+            "Not here: session: 'take-over' in the profile makes another login displace this one."
+        }
+    }
 }
 
 extension LabPane.Action {

@@ -51,7 +51,7 @@ extension ChatModel {
         case .opening: return tell(LabWords.isOpening)
         case .ending, .over, .failed, nil: return []
         }
-        if let reason = lab?.hindrance(of: choice) { return tell(reason) }
+        if let hindrance = lab?.hindrance(of: choice) { return tell(hindrance.words) }
         if choice == .restore, wasPutOut, let key = settings.keys.label(of: .choice(.connect), in: LabPane.self) {
             say(LabWords.restoresNoEnd(connects: key))
         }
@@ -100,10 +100,11 @@ extension ChatModel {
             lab?.phase = .over
             lab?.firstVisible = 0
             if screen.view != .lab { say(LabWords.isOver(shows: settings.keys.label(of: .openLab))) }
-        case .failed(let words):
+        case .failed(let error):
+            let words = LabWords.cannotBeOpened(error)
             lab?.phase = .failed(words)
             say(words, .failure)
-        case .refused(let words): say(words, .failure)
+        case .refused(let act, let error): say(LabWords.couldNotBeDone(act, error), .failure)
         }
         return []
     }
