@@ -17,6 +17,14 @@ extension LocalStore {
         try open(path, clock: SystemTime())
     }
 
+    /// As ``open(_:)`` for a client, which goes on without a store: with how it went, also where there is none.
+    static func openIfPossible(_ path: String) -> (LocalStore?, Opening) {
+        do throws(RelayError) {
+            let store = try open(path)
+            return (store, store.opening)
+        } catch { return (nil, .failed(error)) }
+    }
+
     /// As ``open(_:)``, with the time, the rules of writing, and how long each of the two steps may take.
     package static func open(
         _ path: String, clock: any Timekeeper, batching: StoreBatching = StoreBatching(),

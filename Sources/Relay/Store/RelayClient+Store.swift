@@ -20,18 +20,17 @@ extension RelayClient {
                 return nil
             case .file(let place): path = place
             }
-            do {
-                // Disks may be slow, and the pool of tasks is small.
-                let store = try await NIOThreadPool.singleton.runIfActive { try LocalStore.open(path) }
+            // Disks may be slow, and the pool of tasks is small.
+            let opened = try? await NIOThreadPool.singleton.runIfActive { LocalStore.openIfPossible(path) }
+            let (store, opening) = opened ?? (nil, .failed(.storage("the system has no thread left to open it")))
+            if let store {
                 await publisher.keep(in: store)
                 store.lookAfter(retention, by: clock, while: upkeep)
-                board.post(store.opening)
-                return store
-            } catch {
+            } else {
                 publisher.turnOffKeeping()
-                board.post(.failed(error as? RelayError ?? .storage("the system has no thread left to open it")))
-                return nil
             }
+            board.post(opening)
+            return store
         }
     }
 
