@@ -4,7 +4,8 @@ import NATS
 public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     /// What is presented to the server.
     let authentication: Authentication
-    /// The user's name, if the credentials have it.
+    /// The user's name, if the credentials have it; nil, too, where that of another network's token can be no user's
+    /// here. Then ``RelayConfiguration/user`` says who it is.
     public let user: String?
     /// The user JWT, which is RelayX's API key; nil without one.
     let token: String?
