@@ -142,5 +142,33 @@ extension EndToEndTests {
                 try await alice.waitFor(text: "A key has up to")
             }
         }
+
+        @Test(
+            "B59 A key or letter that the rights do not allow is refused at once, with the right that is missing",
+            arguments: NATSServerProcess.binaries)
+        func notPermitted(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                _ = try await network.started()
+                for user in ["alice", "bob"] { _ = try await network.objects("network", "user", "add", user, "--json") }
+                let token = try await network.parley(
+                    "network", "token", "alice", "--publish", "chat.bot", "--kv", "read", "--letters", "no"
+                ).lines[0]
+                for (words, status, said) in [
+                    (["kv", "put", "room.color", "blue"], 77, "Not permitted: storing a key."),
+                    (["kv", "delete", "room.color"], 77, "Not permitted: deleting a key."),
+                    (["kv", "get", "room.color"], 65, "does not exist"),
+                    (["inbox", "post", "bob/personal", "hi"], 77, "Not permitted: sending letters"),
+                    (["send", "chat.bot", "x"], 0, ""), (["send", "chat.a", "x"], 77, "Not permitted: publishing to chat.a."),
+                ] as [([String], Int32, String)] {
+                    let result = try await network.run(words, environment: ["PARLEY_TOKEN": token])
+                    #expect(result.exitCode == status && (said.isEmpty || result.diagnostics.contains(said)), "\(result)")
+                }
+                let alice = try network.terminal(["chat.bot"], environment: ["PARLEY_TOKEN": token], columns: 120)
+                try await alice.waitFor("a connection") { $0.contains("● CONNECTED") }
+                try alice.type("/kv put room.color blue")
+                try alice.press(.enter)
+                try await alice.waitFor(text: "room.color was not changed. Not permitted: changing the key room.color.")
+            }
+        }
     }
 }

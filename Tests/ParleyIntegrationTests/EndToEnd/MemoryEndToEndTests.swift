@@ -89,7 +89,7 @@ import Testing
 
             /// A network with the messages.
             private static func network() async throws -> PlainNetwork {
-                let network = try await PlainNetwork(NATSServerProcess.anyBinary, maximumPayload: 2 << 20)
+                let network = try await PlainNetwork(NATSServerProcess.anyBinary, "max_payload: \(2 << 20)\n")
                 for start in stride(from: 1, through: count, by: 8) {
                     try await network.store((start..<start + 8).map { ("chat.lobby", message($0)) })
                 }

@@ -189,5 +189,33 @@ extension EndToEndTests {
                 #expect(try await tail.waitForExit().exitCode == 0)
             }
         }
+
+        @Test(
+            "A reply inbox that is denied and allowed again comes back by itself, on the screen too",
+            arguments: NATSServerProcess.binaries)
+        func deniedInbox(_ binary: NATSServerBinary) async throws {
+            func rules(_ denied: String) -> String {
+                """
+                no_auth_user: a
+                authorization { users: [ { user: a, password: b, permissions: { subscribe: { deny: ["\(denied)"] } } } ] }
+
+                """
+            }
+            let network = try await PlainNetwork(binary, rules("nothing"))
+            let chat = try network.chat()
+            defer { chat.close() }
+            try await chat.waitFor("the live topic") { $0.contains("● CONNECTED") && !$0.contains("joining …") }
+            try network.reload(rules("_INBOX.>"))
+            try await chat.waitFor("what is missing") { $0.contains("without 1 topic") }
+            try network.reload(rules("nothing"))
+            try await chat.waitFor("all of it", deadline: .seconds(120)) {
+                $0.contains("● CONNECTED") && !$0.contains("without")
+            }
+            try chat.type("back")
+            try chat.press(.enter)
+            try await chat.waitFor("the tick") { screen in
+                screen.rows.contains { $0.contains("back") && $0.hasSuffix("✓") }
+            }
+        }
     }
 }

@@ -189,5 +189,51 @@ extension EndToEndTests {
                 #expect(try await alice.waitForExit(deadline: .seconds(60)).status == .exited(143), "\(output())")
             }
         }
+
+        @Test(
+            "B32 Denied, without a stream, and a full stream: each ends as send does, and nothing of it is doubtful",
+            arguments: NATSServerProcess.binaries)
+        func refusedByServer(_ binary: NATSServerBinary) async throws {
+            let rules = "{ publish: { deny: \"h.denied.>\" } }"
+            let network = try await PlainNetwork(
+                binary,
+                """
+                no_auth_user: a
+                authorization { users: [ { user: a, password: b, permissions: \(rules) } ] }
+
+                """, subjects: ["h.chat.>", "h.denied.>"], maximumMessages: 1)
+            for (topic, status, words) in [
+                ("denied.x", 77, "Not permitted: publishing to denied.x."), ("other.x", 69, "no stream stores other.x"),
+                ("chat.a", 69, "10077"),
+            ] as [(String, Int32, String)] {
+                let said = try await network.parley(["--plain", topic], input: "one\ntwo\n")
+                #expect(said.exitCode == status && said.diagnostics.contains(words), "\(topic): \(said)")
+                let sent = try await network.parley(["send", topic, "x", "--timeout", "60"])
+                #expect(sent.exitCode == status && sent.diagnostics.contains(words), "\(topic): \(sent)")
+            }
+            let kept = try await network.parley(["outbox", "list", "--json"]).lines.map { try JSONLine($0) }
+            #expect(
+                kept.count == 5
+                    && kept.allSatisfy { $0["state"].string == "notSent" && $0["mayBeStored"].bool == false }, "\(kept)")
+        }
+
+        @Test("Text that is not UTF-8 is refused with 65 and its place, whichever way it comes, and none of it is stored")
+        func notUTF8() async throws {
+            try await PrivateNetworkFixture.run { network in
+                _ = try await network.started()
+                let parley = try BuiltProduct.url("parley").path
+                for (script, words) in [
+                    (#"printf 'a\377\n' | "$0" send chat.x --as alice --timeout 60"#, "line 1, byte 2 is 0xFF"),
+                    (#"printf 'ok\na\377\n' | "$0" send chat.x --lines --as alice --timeout 60"#, "line 2, byte 2 is 0xFF"),
+                    (#"printf 'ok\na\377\n' | "$0" --plain --as alice chat.x"#, "line 2, byte 2 is 0xFF"),
+                    (#""$0" send chat.x --as alice "$(printf 'a\344b')""#, "byte 2 is 0xE4"),
+                ] {
+                    let result = try await ChildProcess.run(
+                        "/bin/sh", ["-c", script, parley], environment: network.environment)
+                    #expect(result.exitCode == 65 && result.diagnostics.contains(words), "\(script): \(result)")
+                }
+                #expect(try await network.texts(on: "chat.x") == ["ok", "ok"])
+            }
+        }
     }
 }

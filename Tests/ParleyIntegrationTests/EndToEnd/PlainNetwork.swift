@@ -10,10 +10,15 @@ struct PlainNetwork {
     private let server: NATSServerProcess
     private let folder: TemporaryDirectory
 
-    /// - Parameter maximumPayload: bytes of one message; the server's own bound where nil.
-    init(_ binary: NATSServerBinary, maximumPayload: Int? = nil) async throws {
-        server = try await NATSServerProcess.start(
-            binary, configuration: maximumPayload.map { "max_payload: \($0)\n" } ?? "")
+    /// - Parameters:
+    ///   - settings: what the server is told beside.
+    ///   - subjects: which ones the stream holds.
+    ///   - maximumMessages: how many messages it takes; any number where nil.
+    init(
+        _ binary: NATSServerBinary, _ settings: String = "", subjects: [String] = ["h.>"],
+        maximumMessages: Int64? = nil
+    ) async throws {
+        server = try await NATSServerProcess.start(binary, configuration: settings)
         folder = try TemporaryDirectory("e2e")
         let profile = "servers: ['\(server.url)'], user: 'alice', namespace: 'n', hash: 'h'"
         configuration = try folder.write("{ profiles: { default: { \(profile) } } }", to: "config.json")
@@ -23,7 +28,9 @@ struct PlainNetwork {
         ]
         let connection = try await connected()
         let jetStream = JetStream(connection, timeout: .seconds(60))
-        _ = try await jetStream.createStream(StreamConfiguration(name: "n_stream", subjects: ["h.>"]))
+        var stream = StreamConfiguration(name: "n_stream", subjects: subjects)
+        if let maximumMessages { (stream.maxMessages, stream.discard) = (maximumMessages, .new) }
+        _ = try await jetStream.createStream(stream)
         await connection.close()
     }
 
@@ -69,9 +76,16 @@ struct PlainNetwork {
     /// Ends the server and starts it again, with what it has stored.
     func restart() async throws { try await server.restart() }
 
+    /// Has the server read other settings.
+    func reload(_ settings: String) throws { try server.reload(configuration: settings) }
+
     /// Runs a command to its end.
-    func parley(_ arguments: [String]) async throws -> ChildProcess.Result {
+    func parley(_ arguments: [String], input: String? = nil) async throws -> ChildProcess.Result {
         let process = try start(arguments)
+        if let input {
+            try process.write(input)
+            process.closeInput()
+        }
         defer { process.close() }
         return try await process.waitForExit(deadline: .seconds(120))
     }

@@ -167,5 +167,41 @@ extension EndToEndTests {
                 #expect(again.exitCode == 0, "\(again)")
             }
         }
+
+        @Test(
+            "B57 B60 A revoked key and a blocked application are told on the screen, each for what it is",
+            arguments: NATSServerProcess.binaries)
+        func keptOut(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let server = try await network.started()
+                _ = try await network.objects("network", "user", "add", "alice", "--json")
+                func key(_ name: String) async throws -> (id: String, words: [String]) {
+                    let file = network.folder.path(name)
+                    let made = try await network.objects("network", "key", "new", "alice", "--out", file, "--json")
+                    return (try #require(made[0]["key"].string), ["--server", server, "--creds", file])
+                }
+                let (lost, kept) = (try await key("lost.creds"), try await key("kept.creds"))
+                let chat = try network.terminal(lost.words, columns: 120)
+                try await chat.waitFor("a connection") { $0.contains("● CONNECTED") }
+                let revoked = try await network.parley(
+                    "network", "key", "revoke", "alice", lost.id, "--reason", "lost laptop")
+                #expect(revoked.exitCode == 0, "\(revoked)")
+                try await chat.waitFor("the reason") {
+                    $0.contains("✕ DISCONNECTED · credentials revoked: lost laptop")
+                        && $0.contains("These credentials were revoked (lost laptop).")
+                }
+                let blocked = try await network.parley("network", "block", "--reason", "closed for today")
+                #expect(blocked.exitCode == 0, "\(blocked)")
+                let other = try network.terminal(kept.words, columns: 120)
+                try await other.waitFor("the block") {
+                    $0.contains("✕ DISCONNECTED · application blocked: closed for today")
+                }
+                // What was revoked is not let as far as the door.
+                let refused = try await network.run(["send", "chat.a", "no"] + lost.words)
+                #expect(refused.exitCode == 77 && refused.diagnostics.contains("refused the credentials"), "\(refused)")
+                #expect(try await network.parley("network", "unblock").exitCode == 0)
+                #expect(try await network.run(["send", "chat.a", "yes"] + kept.words).exitCode == 0)
+            }
+        }
     }
 }

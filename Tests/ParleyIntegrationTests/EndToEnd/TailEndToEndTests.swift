@@ -125,5 +125,37 @@ extension EndToEndTests {
                 return Line(topic: object["topic"].string, sequence: object["seq"].int ?? 0)
             }
         }
+
+        @Test(
+            "B38 From a server that drops slow readers tail, history and the chat get everything",
+            arguments: NATSServerProcess.binaries)
+        func shortQueue(_ binary: NATSServerBinary) async throws {
+            let network = try await PlainNetwork(binary, "max_pending: 1048576\n")
+            let text = String(repeating: "x", count: 10_000)
+            for start in stride(from: 0, to: 2_000, by: 200) {
+                try await network.store(
+                    (start..<start + 200).map { number in
+                        let line = ChatLine(
+                            username: "bob", text: "\(number) \(text)", timestamp: Timestamp(milliseconds: 0))
+                        let envelope = Envelope(
+                            id: "\(number)", room: "chat.lobby", message: line.value, start: Timestamp(milliseconds: 0))
+                        return ("chat.lobby", envelope.encoded())
+                    })
+            }
+            let read = ["chat.lobby", "--json"]
+            for words in [
+                ["tail"] + read + ["--since", "all", "--count", "2000"],
+                ["history"] + read + ["--start", "all", "--limit", "2000"],
+            ] {
+                let result = try await network.parley(words)
+                #expect(result.exitCode == 0, "\(result.diagnostics)")
+                #expect(try Self.lines(result.output).map(\.sequence) == Array(1...2_000), "\(words[0])")
+            }
+            let chat = try network.chat()
+            defer { chat.close() }
+            try await chat.waitFor("the newest, connected", deadline: .seconds(120)) {
+                $0.contains("● CONNECTED") && $0.contains("1999 xxx")
+            }
+        }
     }
 }

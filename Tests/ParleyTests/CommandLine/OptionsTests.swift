@@ -144,4 +144,23 @@ struct OptionsTests {
         #expect(["127.0.0.1", "127.0.0.2", "::1"].allSatisfy(LabProxyCommand.isLoopback))
         #expect(!["0.0.0.0", "::", "192.168.0.2"].contains(where: LabProxyCommand.isLoopback))
     }
+
+    @Test("B59 Rights are named for each direction or for both, and never for one twice")
+    func rights() throws {
+        let change = try RightsOptions.parse(
+            ["--publish", "chat.a", "chat.b", "--subscribe", "chat.>", "--kv", "read", "--letters", "yes"]
+        ).change
+        #expect(change.publish == ["chat.a", "chat.b"] && change.subscribe == ["chat.>"])
+        #expect(change.keyValue == .read && change.letters == true)
+        let both = try RightsOptions.parse(["--topics", "chat.>"]).change
+        #expect(both.publish == ["chat.>"] && both.subscribe == ["chat.>"] && both.keyValue == nil)
+        #expect(try RightsOptions.parse(["--topics", ""]).change.publish == [])
+        #expect(try RightsOptions.parse([]).change.isEmpty)
+        for wrong in [
+            ["--topics", "a", "--publish", "b"], ["--topics", "a", "--subscribe", "b"], ["--kv", "all"],
+            ["--letters", "perhaps"],
+        ] {
+            #expect(throws: (any Error).self) { try RightsOptions.parse(wrong) }
+        }
+    }
 }

@@ -207,4 +207,24 @@ struct ClosedAccountTests {
             await guest.close()
         }
     }
+
+    @Test(
+        "B60 a key that was revoked, and a token that has expired, are told so where the account is closed too",
+        arguments: TestServers.all)
+    func endedBefore(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let administrator = network.administrator
+            _ = try await administrator.add(user: "alice")
+            let lost = try await administrator.makeKey(of: "alice")
+            try await administrator.revoke(key: lost.key.id, of: "alice")
+            try await administrator.ban(user: "alice", reason: "spam")
+            let revoked = try network.client(credentials: RelayCredentials(lost.credentials))
+            let expired = try network.client(credentials: .accessToken(network.token(lifetime: -60)))
+            for (client, code) in [(revoked, 31_004), (expired, 31_020)] {
+                await #expect(throws: RelayError.self) { try await client.connect(timeLimit: 60) }
+                #expect(RongCloudCode(client.status)?.rawValue == code, "\(client.status)")
+                if case .banned? = client.status.reason { Issue.record("it came as far as the door") }
+            }
+        }
+    }
 }

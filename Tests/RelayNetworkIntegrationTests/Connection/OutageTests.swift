@@ -45,6 +45,8 @@ struct OutageTests {
             try await client.publish(topic: "chat.room", message: "before")
             try await proxy.set(.blackhole(.both), on: .present)
             let pending = try await client.enqueue(topic: "chat.room", message: "meanwhile")
+            let silent = try await journal.status("the silence") { $0.silentSince != nil }
+            #expect(silent.state == .connected)
             let lost = try await journal.status("the loss") { $0.state == .reconnecting }
             #expect(lost.reason == .connectionLost("the server stopped answering"))
             _ = try await pending.receipt(within: .seconds(60))

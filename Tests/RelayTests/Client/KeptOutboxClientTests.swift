@@ -208,12 +208,16 @@ struct KeptOutboxClientTests {
         #expect(try await kept.rows().map(\.message.id) == [id])
     }
 
-    @Test("B32 what the network refuses for good is kept as not sent, and nothing says that it may have been")
-    func refused() async throws {
+    @Test(
+        "B32 what the network refuses for good is kept as not sent, and nothing says that it may have been",
+        arguments: [false, true])
+    func refused(hasStream: Bool) async throws {
         let kept = try KeptOutbox()
         let client = try await kept.network.connected(kept.configuration())
         let outcomes = Gathered(client.publishes)
         kept.network.server.deleteStream("test_stream")
+        // It holds other topics alone.
+        if hasStream { try kept.network.server.createStream("test_stream", subjects: ["h4sh.ops.>"]) }
         let id = try await client.enqueue(topic: "chat.room", message: "for nobody").id
         try await kept.network.letAttemptsPass(on: "chat.room", "the refusal") { _ in
             outcomes.all.contains { $0.state.isFinal }

@@ -68,11 +68,18 @@ extension Publisher.Route {
         return reply?.state
     }
 
+    /// Whether nothing stores what is published to a topic: its stream is not there, or holds other topics alone.
     func isStreamMissing(_ topic: String) async -> Bool {
         guard let pattern = try? TopicPattern(topic) else { return false }
+        let source = namespace.source(of: pattern, jetStream)
         do throws(NATSError) {
-            _ = try await namespace.source(of: pattern, jetStream).extent()
-            return false
+            guard source.mayAsk else {
+                _ = try await source.extent()
+                return false
+            }
+            let subject = subject(of: .topic(topic))
+            let stored = try await jetStream.streamInfo(source.name).configuration.subjects ?? []
+            return !stored.contains { SubjectRules.covers($0, subject) }
         } catch .jetStream(let failure) {
             return failure.errorCode == JetStreamFailure.streamNotFound
         } catch {
