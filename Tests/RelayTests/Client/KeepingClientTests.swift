@@ -160,6 +160,28 @@ struct KeepingClientTests {
         #expect(Self.texts(behind) == ["9", "10"] && behind.isComplete && behind.gaps.isEmpty)
     }
 
+    @Test("B38 a message that its sender has stored twice is kept once, and leaves no hole where its repetition was")
+    func storedTwice() async throws {
+        let client = try await network.connected(configuration)
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        let line = Envelope(id: "twice", room: "chat.room", message: .string("1"), start: .now).encoded()
+        try network.server.store("h4sh.chat.room", line)
+        try await heard.wait(for: "> 1")
+        // The repetition comes alone.
+        try await network.takeConnection(of: client)
+        try network.server.store("h4sh.chat.room", line)
+        await client.setReachable(true)
+        try await heard.wait(for: "live", times: 2)
+        try network.store("2")
+        try await heard.wait(for: "> 2")
+        await client.close()
+        #expect(heard.texts == ["1", "2"])
+        let page = try await client.keptMessages(topic: "chat.room", limit: 100)
+        #expect(Self.texts(page) == ["1", "2"] && page.isComplete && page.gaps.isEmpty)
+        #expect(try await cursor(client).sequence == 3)
+    }
+
     @Test("B38 where the network lost its newest messages, what comes in their places is kept, and they stay here")
     func newestLost() async throws {
         try await receive(1...10)

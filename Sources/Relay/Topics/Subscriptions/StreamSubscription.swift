@@ -339,13 +339,15 @@ final class StreamSubscription<Event: Sendable>: Follower {
             guard await waitForRoom() else { return false }
             let passed = progress.last
             var part = take(&arrived, of: stream, &progress)
-            guard !part.events.isEmpty else { continue }
-            if let keeping, let first = part.kept.first?.place.sequence, let last = part.kept.last?.place {
+            if let keeping, let last = progress.last, last != passed {
                 // Before the reader has them: what was on a screen can be shown again. What the store has no room for
-                // is missing from what it says to be whole.
-                let changes = progress.takeChanges(of: keeping.name, behind: passed, first: first, through: last)
+                // is missing from what it says to be whole; repetitions, which are not kept, are not.
+                let changes = progress.takeChanges(
+                    of: keeping.name, behind: passed, first: part.kept.first?.place.sequence ?? last,
+                    through: KeptPlace(stream: stream, sequence: last))
                 await keeping.opening.value?.append(exchange(&part.kept, with: []), changes)
             }
+            guard !part.events.isEmpty else { continue }
             if let completed = words.completed { part.events = await completed(part.events) }
             // Nobody else has them, so that the reader may take them apart.
             await hand(exchange(&part.events, with: []), bytes: part.bytes)
