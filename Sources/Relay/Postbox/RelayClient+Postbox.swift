@@ -26,8 +26,9 @@ extension RelayClient {
         await keep(
             .lettersListed(
                 KeptLetterPage(
-                    letters: page.items.map { KeptLetter($0) }, incarnation: incarnation, start: part.lowerBound,
-                    end: part.upperBound, postbox: postbox, moment: .now)))
+                    letters: page.items.map { KeptLetter($0) }, unreadable: page.unreadable.map(\.id),
+                    incarnation: incarnation, start: part.lowerBound, end: part.upperBound, postbox: postbox,
+                    moment: .now)))
         return page
     }
 

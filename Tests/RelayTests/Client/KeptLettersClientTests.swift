@@ -146,6 +146,22 @@ struct KeptLettersClientTests {
         #expect(try await store.outbox().isEmpty)
     }
 
+    @Test("B34 B46 a letter that cannot be read stays one that was read when letters are listed again")
+    func unreadable() async throws {
+        try network.server.store("postbox.alice.personal.bob", [0xFF, 0x41])
+        try network.postLetter("fine")
+        let client = try await network.connected(configuration)
+        let letter = try #require(try await client.listMessages(limit: 10).unreadable.first)
+        await client.keep(.letterRead(id: letter.id, postbox: letter.postboxId))
+        _ = try await client.listMessages(limit: 10)
+        let store = try #require(await client.keptStore())
+        #expect(try await store.readLetters(among: [letter.id]).ids == [letter.id])
+        #expect(try await kept(client).map(\.message) == ["fine"])
+        try await client.deleteMessage(withMessageId: letter.id)
+        #expect(try await store.readLetters(among: [letter.id]) == ReadLetters(kept: ["personal": 1]))
+        await client.close()
+    }
+
     @Test("Without a file no letter is kept")
     func withoutFile() async throws {
         let client = try await network.connected()

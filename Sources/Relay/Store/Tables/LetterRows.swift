@@ -46,7 +46,8 @@ enum LetterRows {
     /// Takes a page in: what it has is kept, and what lies in its part of the postbox without being on it was deleted
     /// on the network, perhaps by another device.
     static func take(_ page: KeptLetterPage, in database: Database) throws {
-        let places = page.letters.compactMap { PostboxMessageID($0.id).map { Int64(bitPattern: $0.sequence) } }
+        let ids = page.letters.map(\.id) + page.unreadable
+        let places = ids.compactMap { PostboxMessageID($0).map { Int64(bitPattern: $0.sequence) } }
         let gone = """
             incarnation = ? AND sequence >= ? AND sequence < ? AND (? IS NULL OR postbox = ?)
             AND sequence NOT IN (\(databaseQuestionMarks(count: places.count)))

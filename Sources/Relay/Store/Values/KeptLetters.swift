@@ -2,6 +2,8 @@
 package struct KeptLetterPage: Hashable, Sendable {
     /// The letters.
     package var letters: [KeptLetter]
+    /// The identifiers of those that cannot be read. They are not kept, and are there all the same.
+    package var unreadable: [String]
     /// When the postbox's stream was made, in nanoseconds since 1970.
     package var incarnation: UInt64
     /// The first sequence that the page is about.
@@ -15,10 +17,11 @@ package struct KeptLetterPage: Hashable, Sendable {
 
     /// Describes a page.
     package init(
-        letters: [KeptLetter], incarnation: UInt64, start: UInt64, end: UInt64, postbox: String? = nil,
-        moment: Timestamp
+        letters: [KeptLetter], unreadable: [String] = [], incarnation: UInt64, start: UInt64, end: UInt64,
+        postbox: String? = nil, moment: Timestamp
     ) {
         self.letters = letters
+        self.unreadable = unreadable
         self.incarnation = incarnation
         self.start = start
         self.end = end
