@@ -168,6 +168,28 @@ struct StoreUpkeepTests {
         try await store.close()
     }
 
+    @Test("What a stream has lost goes by its age, and in its turn where it is too much", arguments: [true, false])
+    func lost(goesByAge: Bool) async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let now = fixture.time.secondsSince1970 * 1_000
+        func line(_ sequence: UInt64, _ text: String, age: Int64) -> KeptMessage {
+            StoreFixture.line(sequence, text, time: now - age * 1_000)
+        }
+        try await store.keep((1...4).map { line($0, "old", age: 7_200 - Int64($0)) })
+        try await store.commit([.rewound(StoreFixture.stream, through: 2)])
+        let new = (3...4).map { line($0, "new", age: 60 - Int64($0)) }
+        try await store.keep(new)
+        #expect(try await store.sequences() == [1, 2, 3, 4, 3, 4])
+        let bytes = new.reduce(0) { $0 + $1.payload.count }
+        let policy = RetentionPolicy(all: goesByAge ? .init(age: .seconds(3_600)) : .init(bytes: bytes))
+        try await store.compact(policy)
+        let kept = try await store.messages(of: TopicPattern(">"), limit: 10)
+        #expect(kept.sequences == [3, 4] && kept.messages.allSatisfy { $0.message?.text == "new" })
+        #expect(try await store.status().messages == 2)
+        try await store.close()
+    }
+
     @Test("A topic is forgotten with all that is kept of it, and the others stay")
     func forget() async throws {
         let fixture = try StoreFixture()

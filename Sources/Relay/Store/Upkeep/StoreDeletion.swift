@@ -86,21 +86,66 @@ struct StoreDeletion {
         }
     }
 
-    /// The first messages of a topic, or of all, as long as they are to go and a step holds them.
+    /// The oldest messages of a topic, or of all, as long as they are to go and a step holds them. What a stream has lost
+    /// is kept behind all that it has, so that the streams are gone through side by side.
     private func messages(of topic: Int64?, while isToGo: (Message) -> Bool) throws -> [Message] {
-        let sql = """
-            SELECT row, topic, time, length(payload) FROM messages \(topic == nil ? "" : "WHERE topic = ?")
-            ORDER BY row LIMIT \(Self.rowsAtOnce)
-            """
-        let cursor = try Row.fetchCursor(database, sql: sql, arguments: topic.map { [$0] } ?? [])
+        var streams = try streams(with: topic)
         var found: [Message] = []
-        while let row = try cursor.next() {
-            let message = Message(
-                row: try row[at: 0], topic: try row[at: 1], time: try row[at: 2], bytes: try row[at: 3])
-            guard isToGo(message) else { break }
-            found.append(message)
+        while found.count < Self.rowsAtOnce,
+            let oldest = streams.indices.min(by: { streams[$0].first.time < streams[$1].first.time }),
+            isToGo(streams[oldest].first)
+        {
+            found.append(streams[oldest].first)
+            if try !streams[oldest].advance() { streams.remove(at: oldest) }
         }
         return found
+    }
+
+    /// The streams that have messages of a topic, or any.
+    private func streams(with topic: Int64?) throws -> [Stream] {
+        let sql = """
+            SELECT row, topic, time, length(payload) FROM messages
+            WHERE row >= ? \(topic == nil ? "" : "AND topic = ?") ORDER BY row LIMIT \(Self.rowsAtOnce)
+            """
+        var streams: [Stream] = []
+        var start: Int64? = Int64.min
+        while let first = start {
+            let bounds: StatementArguments = [first]
+            let rows = try Row.fetchCursor(
+                database, sql: sql, arguments: topic.map { bounds + [$0] } ?? bounds)
+            guard let stream = try Stream(rows) else { break }
+            guard stream.first.row >= first else { throw DatabaseError.damage("messages are out of order") }
+            streams.append(stream)
+            start = stream.end < .max ? stream.end + 1 : nil
+        }
+        return streams
+    }
+
+    /// The messages of one stream, in its order.
+    private struct Stream {
+        private let rows: RowCursor
+        /// The last key that the stream can have.
+        let end: Int64
+        private(set) var first: Message
+
+        /// Begins with the first of some rows; nil where there is none.
+        init?(_ rows: RowCursor) throws {
+            guard let first = try Self.next(of: rows) else { return nil }
+            (self.rows, self.first) = (rows, first)
+            end = first.row | Int64(RowNumber.sequences - 1)
+        }
+
+        /// Goes on to the next message; false where there is none.
+        mutating func advance() throws -> Bool {
+            guard let next = try Self.next(of: rows), next.row <= end else { return false }
+            first = next
+            return true
+        }
+
+        private static func next(of rows: RowCursor) throws -> Message? {
+            guard let row = try rows.next() else { return nil }
+            return Message(row: try row[at: 0], topic: try row[at: 1], time: try row[at: 2], bytes: try row[at: 3])
+        }
     }
 
     // MARK: Going
