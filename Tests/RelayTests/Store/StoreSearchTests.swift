@@ -63,6 +63,28 @@ struct StoreSearchTests {
         #expect(try await found(store, "build") == [7, 3, 1])
     }
 
+    @Test("What a stream has lost is found at its time, behind what is newer", arguments: ["\"word\"", "in:lobby"])
+    func lost(text: String) async throws {
+        let store = try StoreFixture.store()
+        func keep(_ sequences: ClosedRange<UInt64>, from time: Int64) async throws {
+            try await store.keep(
+                sequences.map { StoreFixture.line($0, "word", topic: "lobby", time: time + Int64($0) * 1_000) })
+        }
+        try await keep(1...10, from: 0)
+        try await store.commit([.rewound(StoreFixture.stream, through: 5)])
+        try await keep(6...20, from: 10_000)
+        try await store.untilSearched()
+        var query = SearchQuery(text)
+        var times: [Int64] = []
+        while times.count < 25 {
+            let result = try await store.search(query, limit: 4)
+            times += result.hits.map { $0.time.milliseconds / 1_000 }
+            guard !result.isComplete, let last = result.hits.last else { break }
+            query.before = last.time
+        }
+        #expect(times == Array((16...30).reversed()) + Array((1...10).reversed()))
+    }
+
     @Test("What comes together from far apart is noted apart, so that nothing between is looked at again")
     func farApart() async throws {
         let store = try StoreFixture.store()

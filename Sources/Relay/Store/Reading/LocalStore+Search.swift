@@ -100,11 +100,24 @@ private struct StoreSearch {
     private mutating func messages() throws -> [KeptMessage] {
         // Topics were named, and none of them is known.
         if let topics, topics.isEmpty { return [] }
-        guard let expression = expression() else { return try messagesOfTime() }
+        var found: [KeptMessage] = []
+        guard let expression = expression() else {
+            for part in try ranges() { found += try messagesOfTime(in: part) }
+            return found
+        }
         let unsearched = try unsearched(expression)
-        var found = try reading.messages(unsearched).filter { fits($0) }
+        found = try reading.messages(unsearched).filter { fits($0) }
+        for part in try ranges() { found += try messages(in: part, expression) }
+        return found
+    }
+
+    /// The newest messages of some ranges as the words have them.
+    private mutating func messages(
+        in ranges: [ClosedRange<Int64>], _ expression: String
+    ) throws -> [KeptMessage] {
+        var found: [KeptMessage] = []
         var (looked, known) = (0, 0)
-        let (newest, older) = try newest(try ranges().reversed(), expression)
+        let (newest, older) = try newest(ranges, expression)
         for message in try reading.messages(newest) where fits(message) {
             found.append(message)
             known += 1
@@ -128,17 +141,22 @@ private struct StoreSearch {
         return found
     }
 
-    /// Where the messages of the time that is meant are.
-    private func ranges() throws -> [ClosedRange<Int64>] {
-        guard query.after != nil || query.before != nil else { return [RowNumber.all] }
+    /// Where the messages of the time that is meant are, each list with the newest first. What a stream has lost is kept
+    /// behind all that is newer, and has a list of its own.
+    private func ranges() throws -> [[ClosedRange<Int64>]] {
+        let lost = reading.lostStreams
+        guard query.after != nil || query.before != nil || !lost.isEmpty else { return [[RowNumber.all]] }
         let end = query.before.map { Timestamp(milliseconds: $0.milliseconds &- 1) }
-        return try reading.rows(from: query.after, through: end)
+        let all = try reading.rows(from: query.after, through: end)
+        return [false, true].map { isLost in
+            all.reversed().filter { lost.contains(RowNumber.stream(of: $0.lowerBound)) == isLost }
+        }
     }
 
     /// Without a word to look for the messages themselves are walked.
-    private func messagesOfTime() throws -> [KeptMessage] {
+    private func messagesOfTime(in ranges: [ClosedRange<Int64>]) throws -> [KeptMessage] {
         var found: [KeptMessage] = []
-        for range in try ranges().reversed() where found.count <= limit {
+        for range in ranges where found.count <= limit {
             let wanted = limit + 1 - found.count
             let rows = try reading.rows(of: topics, in: range, newestFirst: true, limit: wanted)
             found += try reading.messages(rows).filter { fits($0) }

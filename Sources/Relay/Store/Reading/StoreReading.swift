@@ -16,6 +16,11 @@ struct StoreReading {
         self.streams = streams
     }
 
+    /// The numbers of those that have what another one lost.
+    var lostStreams: Set<Int64> {
+        Set(streams.lazy.filter { $0.value.name.hasSuffix(StoreSchema.lostMark) }.map(\.key))
+    }
+
     // MARK: What is meant
 
     /// The topics that match any of some patterns; nil for all. No index knows wildcards: the names are few beside the
