@@ -154,6 +154,28 @@ struct UserKeyTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test("Accounts whose signing anew was cut short are all signed when it is done again")
+    func signingCutShort() throws {
+        let (folder, administrator) = try network()
+        let directory = administrator.directory
+        for user in ["alice", "bob"] { _ = try directory.credentials(for: user) }
+        try AccountSigner.bringUpToDate(directory, mappings: .wildcards)
+        // It ends at bob, as on a full disk or with its process.
+        let path = directory.recordPath(of: try UserName("bob"))
+        let record = try #require(try PrivateFile.read(path))
+        try PrivateFile.write([], to: path)
+        #expect(throws: NetworkError.self) { try AccountSigner.bringUpToDate(directory, mappings: .tokens) }
+        try PrivateFile.write(record, to: path)
+        try AccountSigner.bringUpToDate(directory, mappings: .tokens)
+        for user in ["alice", "bob"] {
+            let account = try directory.knownRecord(of: UserName(user)).account
+            let token = try #require(try PrivateFile.read(directory.tokenPath(ofAccount: account)))
+            let claims = try AccountClaims.verify(String(decoding: token, as: UTF8.self))
+            #expect(claims.grant.mappings == UserPermissions.mappings(.tokens), "\(user)")
+        }
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("B57 all keys are revoked, the machine's own and an invitation too, and none is made in their place")
     func all() async throws {
         let (folder, administrator) = try network()

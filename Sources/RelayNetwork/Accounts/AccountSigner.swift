@@ -83,9 +83,9 @@ struct AccountSigner {
             if known?.postboxes != form.postboxes || known?.maximumLetters != form.maximumLetters {
                 try PrivateFile.write([], to: directory.unalignedMarker)
             }
-            // First: who makes a user from here on makes it in this form.
-            try PrivateFile.writeJSON(form, to: directory.accountsFile)
             try signer.installAll()
+            // Last, so that what was cut short is done anew; nobody makes a user meanwhile.
+            try PrivateFile.writeJSON(form, to: directory.accountsFile)
         }
     }
 
