@@ -36,6 +36,24 @@ struct RightsTests {
         #expect(keys == AccessRights(publish: ["a"], subscribe: ["b"]))
     }
 
+    @Test("What a grant loses is kept as soon as the grant is, and for each act by itself")
+    func losses() throws {
+        let (folder, administrator) = try network()
+        let directory = administrator.directory
+        _ = try directory.credentials(for: "alice")
+        for topics in [["chat.>", "ops.>"], ["chat.>"], [">"]] {
+            try directory.changeUser(UserName("alice")) { $0.rights = AccessRights(topics: topics) }
+        }
+        let first = Narrowing(lost: [">"], kept: ["chat.>", "ops.>"])
+        let second = Narrowing(lost: ["ops.>"], kept: ["chat.>"])
+        #expect(try directory.narrowings() == [first, second])
+        try directory.forget(second)
+        #expect(try directory.narrowings() == [first])
+        try directory.forget(first)
+        #expect(try directory.narrowings().isEmpty)
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("Two rights have in common what both allow, and no more")
     func intersections() {
         for (one, other, common) in [

@@ -42,6 +42,10 @@ struct AccountSigner {
 
     func install(_ record: inout UserRecord, of name: UserName) throws(NetworkError) {
         record.rights = try permissions(record.rights, name).rights
+        // Before anything else, so that whatever ends this process, or starts a server meanwhile, forgets none.
+        if let known = try directory.record(of: name), let lost = Narrowing(from: known.rights, to: record.rights) {
+            try directory.remember(lost)
+        }
         // Those whose last key ended so long ago that it is forgotten.
         let unused = record.narrowAccounts.filter { narrow in !record.keys.contains { $0.account == narrow.account } }
         record.narrowAccounts.removeAll(where: unused.contains)

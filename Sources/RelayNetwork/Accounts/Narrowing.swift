@@ -7,6 +7,16 @@ struct Narrowing: Codable, Hashable, Sendable {
     var kept: [String]
 }
 
+extension Narrowing {
+    /// Nil where nothing is lost.
+    init?(from before: AccessRights, to after: AccessRights) {
+        let kept = after.subscribe
+        let lost = before.subscribe.filter { topic in !kept.contains { SubjectPattern.covers($0, topic) } }
+        guard !lost.isEmpty else { return nil }
+        self.init(lost: lost, kept: kept)
+    }
+}
+
 extension NetworkDirectory {
     private var narrowingsFile: String { path + "/narrowings.json" }
 
@@ -20,7 +30,12 @@ extension NetworkDirectory {
         if !known.contains(new) { try PrivateFile.writeJSON(known + [new], to: narrowingsFile) }
     }
 
-    func forgetNarrowings() { PrivateFile.remove(narrowingsFile) }
+    /// Forgets one whose readers were ended.
+    func forget(_ ended: Narrowing) throws(NetworkError) {
+        let left = try narrowings().filter { $0 != ended }
+        guard !left.isEmpty else { return PrivateFile.remove(narrowingsFile) }
+        try PrivateFile.writeJSON(left, to: narrowingsFile)
+    }
 }
 
 extension JetStream {

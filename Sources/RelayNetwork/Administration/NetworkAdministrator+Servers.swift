@@ -67,6 +67,12 @@ extension NetworkAdministrator {
         try await onServer(identity) { system throws(NetworkError) in
             // Clients that the message does not reach are still kept out.
             if !words.isEmpty { try? await tell(words, on: system) }
+            let narrowings = try directory.narrowings()
+            if !narrowings.isEmpty {
+                // The accounts before: whoever still may makes a reader anew.
+                try await install(users, on: system)
+                try await endReaders(of: narrowings, on: system)
+            }
             try await exchange(users, on: system)
         }
     }

@@ -122,12 +122,8 @@ extension NetworkAdministrator {
         _ user: UserName, _ before: UserRecord, reason: String?, newEnd: String? = nil, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
         let after = try directory.knownRecord(of: user)
-        let kept = after.rights.subscribe
-        let lost = before.rights.subscribe.filter { topic in !kept.contains { SubjectPattern.covers($0, topic) } }
-        let narrowing = Narrowing(lost: lost, kept: kept)
-        log("user changed", user, ["lost": "\(lost.count) topics"])
-        // Before anything else, so that a host that starts meanwhile, or a server that ends, forgets none.
-        if !lost.isEmpty { try directory.remember(narrowing) }
+        let narrowing = Narrowing(from: before.rights, to: after.rights)
+        log("user changed", user, ["lost": "\(narrowing?.lost.count ?? 0) topics"])
         let isRunning: Void? = try await enact(identity) { system throws(NetworkError) in
             let isOver = after.isOver(at: Self.now)
             if isOver { try? await tell([user], .accessExpired, reason, on: system) }
@@ -137,16 +133,20 @@ extension NetworkAdministrator {
             } else {
                 try await install([user], on: system)
             }
-            if !lost.isEmpty {
-                try await HostRole.keeping.withJetStream(at: [system.address], identity.issuer, timeout: .seconds(10)) {
-                    try await $0.endReaders(of: narrowing, identity.names)
-                }
-            }
+            if let narrowing { try await endReaders(of: [narrowing], on: system) }
             guard !isOver, before.rights != after.rights || newEnd != nil else { return }
             try? await tell([user], .permissionsChanged, newEnd ?? reason, on: system)
         }
         guard isRunning != nil else { return }
-        directory.forgetNarrowings()
         try directory.markFinished([user])
+    }
+
+    /// Ends the readers of grants that were narrowed, and whose accounts the servers have.
+    func endReaders(of narrowings: [Narrowing], on system: SystemInterface) async throws(NetworkError) {
+        let (issuer, names) = (system.identity.issuer, system.identity.names)
+        try await HostRole.keeping.withJetStream(at: [system.address], issuer, timeout: .seconds(10)) { jetStream in
+            for narrowing in narrowings { try await jetStream.endReaders(of: narrowing, names) }
+        }
+        for narrowing in narrowings { try directory.forget(narrowing) }
     }
 }

@@ -116,9 +116,8 @@ struct HostedServer: Sendable {
             part.log(to: log)
         }
         // Grants may have been narrowed while no server ran.
-        if let narrowings = try? directory.narrowings(), !narrowings.isEmpty {
-            for narrowing in narrowings { try await jetStream.endReaders(of: narrowing, identity.names) }
-            directory.forgetNarrowings()
+        for narrowing in (try? directory.narrowings()) ?? [] {
+            try await jetStream.endReaders(of: narrowing, identity.names)
         }
         let services = try NetworkServices(
             answering: answering, jetStream: jetStream, plan: plan, users: directory, issuer: identity.issuer,
@@ -133,7 +132,8 @@ struct HostedServer: Sendable {
     }
 
     /// An administrator who acted while this server was starting could not hand it the tokens, so they are installed
-    /// now. Acts wait meanwhile: otherwise an older token could replace a newer one.
+    /// now, and readers of what they grant no more are ended. Acts wait meanwhile: otherwise an older token could
+    /// replace a newer one.
     private func installNewerTokens(_ run: Run, _ connection: NATSConnection) async throws(NetworkError) {
         var lock = try FileLock.attempt(directory.administrationLock, .exclusive)
         while lock == nil {
@@ -153,6 +153,12 @@ struct HostedServer: Sendable {
                 guard let known = try await system.token(ofAccount: account), known != token else { continue }
                 try await system.install(token)
             }
+        }
+        let jetStream = JetStream(connection)
+        for narrowing in (try? directory.narrowings()) ?? [] {
+            try await reached { try await jetStream.endReaders(of: narrowing, identity.names) }
+            // One that stays is carried out once more.
+            try? directory.forget(narrowing)
         }
     }
 

@@ -117,9 +117,35 @@ struct GrantTests {
             try await TestNetwork.run(server: server, in: folder) { network in
                 let keeper = try await network.connectAsNetwork()
                 #expect(try await JetStream.patient(keeper).consumers(in: "local_stream").map(\.name) == ["kept"])
-                #expect(try folder.network.narrowings().isEmpty)
+                try await eventually("nothing is left to do") { try folder.network.narrowings().isEmpty }
                 await keeper.close()
             }
+        }
+    }
+
+    @Test("A narrower grant whose act was cut short ends its readers when that is finished", arguments: TestServers.all)
+    func narrowedHalf(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try await network.connect(as: "alice")
+            try await network.jetStream(alice).createConsumer(
+                ConsumerConfiguration(name: "lost", filter: "\(network.description.hash).secret.>", isDurable: true),
+                in: "local_stream")
+            await alice.close()
+            let keeper = try await network.connectAsNetwork()
+            #expect(try await JetStream.patient(keeper).consumers(in: "local_stream").map(\.name) == ["lost"])
+            // All that a process did which was ended before it had told the server.
+            do {
+                let lock = try await network.directory.lockAdministration()
+                try network.directory.changeUser(UserName("alice")) { $0.rights = AccessRights(topics: ["chat.>"]) }
+                withExtendedLifetime(lock) {}
+            }
+            try await eventually("the reader is gone") {
+                try await JetStream.patient(keeper).consumers(in: "local_stream").isEmpty
+            }
+            try await eventually("nothing is left to do") {
+                try network.directory.narrowings().isEmpty && network.directory.unfinishedUsers().isEmpty
+            }
+            await keeper.close()
         }
     }
 
