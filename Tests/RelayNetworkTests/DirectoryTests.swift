@@ -181,6 +181,31 @@ struct DirectoryTests {
         withExtendedLifetime(exclusive) {}
     }
 
+    @Test("A network that runs already goes on as it was asked to where somebody runs or starts it once more")
+    func runningAlready() async throws {
+        let folder = try TemporaryDirectory()
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        try directory.prepare()
+        let listener = try NetworkListener(listen: "127.0.0.1:4242")
+        try directory.keep(listener)
+        try PrivateFile.write([], to: directory.keepMarker)
+        let host = try #require(try FileLock.attempt(directory.hostLock, .exclusive))
+        for again in [nil, listener] {
+            await #expect(throws: NetworkError.self) {
+                try await NetworkControl.run(directory: directory, listener: again)
+            }
+            await #expect(throws: NetworkError.self) {
+                try await NetworkControl.start(directory: directory, listener: again, hostCommand: [], timeout: .zero)
+            }
+            #expect(try directory.listener() == listener && PrivateFile.exists(directory.keepMarker))
+        }
+        // One that its clients alone keep is not kept from then on.
+        PrivateFile.remove(directory.keepMarker)
+        await #expect(throws: NetworkError.self) { try await NetworkControl.run(directory: directory) }
+        #expect(!PrivateFile.exists(directory.keepMarker))
+        withExtendedLifetime(host) {}
+    }
+
     @Test("An account is known as its user's only where its record says so")
     func accounts() throws {
         let folder = try TemporaryDirectory()

@@ -27,8 +27,8 @@ public enum NetworkControl {
             lease = try await NetworkLease.acquire(
                 directory: directory, hostCommand: hostCommand, environment: environment, timeout: timeout)
         } catch {
-            PrivateFile.remove(directory.keepMarker)
-            try? directory.keep(before)
+            if !before.isKept { PrivateFile.remove(directory.keepMarker) }
+            try? directory.keep(before.listener)
             throw error
         }
         defer { lease.release() }
@@ -42,14 +42,16 @@ public enum NetworkControl {
         directory: NetworkDirectory = .standard(), listener: NetworkListener? = nil,
         options: NetworkHost.Options = .init()
     ) async throws(NetworkError) {
+        try directory.prepare()
+        // One that runs goes on as it was asked to.
+        guard try !directory.isHosted() else { throw alreadyRuns }
         _ = try keep(directory, listener)
+        let outcome = await NetworkHost(directory: directory, options: options).run()
+        // Somebody was quicker, and what is kept is theirs.
+        guard outcome != .alreadyRunning else { throw alreadyRuns }
         // Otherwise a client of this machine would have it listen there again.
-        defer { try? forget(directory) }
-        switch await NetworkHost(directory: directory, options: options).run() {
-        case .idle, .stopped: return
-        case .alreadyRunning: throw alreadyRuns
-        case .failed(let error): throw error
-        }
+        try? forget(directory)
+        if case .failed(let error) = outcome { throw error }
     }
 
     private static let alreadyRuns = NetworkError.invalidListener(
@@ -57,10 +59,10 @@ public enum NetworkControl {
 
     private static func keep(
         _ directory: NetworkDirectory, _ listener: NetworkListener?
-    ) throws(NetworkError) -> NetworkListener? {
+    ) throws(NetworkError) -> (listener: NetworkListener?, isKept: Bool) {
         try directory.prepare()
-        let before = try directory.listener()
-        if let listener, listener != before {
+        let before = try (listener: directory.listener(), isKept: PrivateFile.exists(directory.keepMarker))
+        if let listener, listener != before.listener {
             guard try !directory.isHosted() else { throw alreadyRuns }
             try directory.keep(listener)
         }
