@@ -168,7 +168,7 @@ private struct LocalClusterRun: Sendable {
         wanted.servers = addresses.map { "\($0)" }
         wanted.replicas = LocalCluster.size
         wanted.operatorKeyFile = IdentityFiles(folder: directory.keys).operatorSeed
-        (wanted.applies, wanted.logger) = (true, log)
+        (wanted.applies, wanted.looksAfterDisk, wanted.logger) = (true, true, log)
         let provision = try NetworkProvision(LocalCluster.name, directory: directory, options: wanted)
         try await persist(
             until: .now + Self.startTimeout, every: .milliseconds(250),

@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import RelayNetwork
 import TestSupport
 import Testing
 
@@ -153,6 +154,32 @@ extension EndToEndTests {
                 #expect(again.exitCode == 0, "\(again)")
                 let users = try await box.objects("owner", "network", "user", "list", "--network", "cluster", "--json")
                 #expect(users.map { $0["user"].string } == ["alice"], "\(users)")
+            }
+        }
+
+        @Test("A cluster that was stopped on a full disk stores again when it is started with room")
+        func roomMeanwhile() async throws {
+            try await LocalClusterFixture.run { box in
+                func start() async throws {
+                    let started = try await box.parley("owner", "network", "cluster", "start", "--user", "alice")
+                    #expect(started.exitCode == 0, "\(started)")
+                }
+                func isStored() async throws -> Bool {
+                    try await box.parley(
+                        "owner", "send", "chat.lobby", "is there room?", "--timeout", "10", "--profile", "cluster"
+                    ).exitCode == 0
+                }
+                try await start()
+                try await eventually("a message is stored") { try await isStored() }
+                do {
+                    let full = try NetworkDirectory(path: box.network).fillDisk()
+                    try await eventually("the disk counts as full") { try await !isStored() }
+                    let stopped = try await box.parley("owner", "network", "cluster", "stop")
+                    #expect(stopped.exitCode == 0, "\(stopped)")
+                    withExtendedLifetime(full) {}
+                }
+                try await start()
+                try await eventually("there is room again") { try await isStored() }
             }
         }
 
