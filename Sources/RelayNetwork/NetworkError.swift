@@ -17,7 +17,7 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     case userDeactivated(String, reason: String?)
     /// The user has no such key, or several whose ids begin alike; the text is a sentence that says which.
     case unknownKey(String)
-    /// The user has as many keys that hold as one may have.
+    /// The user has as many keys as one may have: that hold, or as are kept with their rights and revocations.
     case tooManyKeys(String)
     /// This machine has a key of its own as this user, which holds.
     case keyInUse(String)
@@ -79,7 +79,7 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(name) was deactivated\(Self.clause(reason)). `parley network user activate \(name)` opens the account again."
         case .unknownKey(let sentence): sentence
         case .tooManyKeys(let name):
-            "\(name) has \(UserKey.limit) keys that hold, and no more are made: `parley network key revoke \(name) KEY` ends one."
+            "\(name) has too many keys, and no more are made: \(UserKey.limit) that hold, or more with their rights and revocations than is kept of one user. `parley network key revoke \(name) KEY` ends one; those with an end are forgotten a week after it."
         case .keyInUse(let name):
             "This machine has a key for --as \(name) already. Name a file for another one by --out, or revoke the first: `parley network key list \(name)` shows it."
         case .keyRevoked(let name):

@@ -206,6 +206,31 @@ struct DirectoryTests {
         withExtendedLifetime(host) {}
     }
 
+    @Test("An act on all users of a large network is kept and read again")
+    func manyUsers() throws {
+        let folder = try TemporaryDirectory()
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        try directory.prepare()
+        let users = try (100_000..<130_000).map { try UserName(String(repeating: "u", count: 30) + "\($0)") }
+        try directory.markUnfinished(users)
+        #expect(try Set(directory.unfinishedUsers()) == Set(users))
+        try directory.markFinished(users)
+        #expect(try directory.unfinishedUsers().isEmpty)
+    }
+
+    @Test("A file that could not be read again is not written, and the one before stays")
+    func longFile() throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path + "/file"
+        try PrivateFile.write([1], to: path)
+        #expect(throws: NetworkError.self) {
+            try PrivateFile.write([UInt8](repeating: 0, count: PrivateFile.maximumLength + 1), to: path)
+        }
+        #expect(try PrivateFile.read(path) == [1])
+        try PrivateFile.write([UInt8](repeating: 0, count: PrivateFile.maximumLength), to: path)
+        #expect(try PrivateFile.read(path)?.count == PrivateFile.maximumLength)
+    }
+
     @Test("An account is known as its user's only where its record says so")
     func accounts() throws {
         let folder = try TemporaryDirectory()

@@ -93,6 +93,30 @@ struct UserKeyTests {
         #expect(keys.map(\.publicKey) == ["U", "V", "W", "X"])
     }
 
+    @Test("A user with more revoked keys than are kept of one gets no other, and can be read and changed as before")
+    func manyRevoked() throws {
+        let (folder, administrator) = try network()
+        let directory = administrator.directory
+        let own = try directory.credentials(for: "alice").keyPair.publicKey.text
+        let alice = try UserName("alice")
+        try directory.changeUser(alice, signs: false) { record in
+            for number in 0..<7_000 {
+                var key = UserKey("U" + String(repeating: "A", count: 50) + "\(10_000 + number)", .file, created: 0)
+                key.revoked = 1
+                record.keys.append(key)
+            }
+        }
+        for rights in [nil, RightsChange(topics: ["chat.>"])] {
+            #expect(throws: NetworkError.tooManyKeys("alice")) {
+                try directory.issueKey(of: alice, .file, rights: rights)
+            }
+        }
+        try directory.changeUser(alice) { $0.revoke([$0.keys[0]], at: 1) }
+        let record = try directory.knownRecord(of: alice)
+        #expect(record.keys.count == 7_001 && record.keys[0].publicKey == own && record.keys[0].revoked == 1)
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("A token each hour for a year leaves a hundred keys, and those that were revoked as long as they would hold")
     func tokensByTheThousand() throws {
         let alice = try UserName("alice")

@@ -27,6 +27,10 @@ struct UserRecord: Codable, Hashable, Sendable {
         var rights: AccessRights
     }
 
+    /// How long a record may be with its keys, in bytes of JSON: with what later acts add to it, it has to fit into one
+    /// message of a server's, as do the revocations of its account.
+    static let maximumLength = 512 << 10
+
     /// A time by which tokens are void that a wrong clock dates later, too.
     private static let endOfTime: Int64 = 253_402_300_799
 
@@ -43,6 +47,12 @@ struct UserRecord: Codable, Hashable, Sendable {
         let account = NKeyPair.generate(.account).publicKey.text
         narrowAccounts.append(NarrowAccount(account: account, rights: rights))
         return account
+    }
+
+    mutating func add(_ key: UserKey, of user: UserName, at now: Int64) throws(NetworkError) {
+        guard !keys.contains(where: { $0.publicKey == key.publicKey }) else { return }
+        try keys.add(key, of: user, at: now)
+        guard Wire.json(self).count <= Self.maximumLength else { throw .tooManyKeys(user.text) }
     }
 
     func rights(of key: UserKey) -> AccessRights { rights(ofAccount: key.account ?? account) }

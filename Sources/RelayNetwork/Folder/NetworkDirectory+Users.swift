@@ -80,7 +80,7 @@ extension NetworkDirectory {
                 key.account = record.account(for: rights)
             }
         }
-        try record.keys.add(key, of: name, at: key.created)
+        try record.add(key, of: name, at: key.created)
         // A key is remembered, and its account signed, before it can be used; making the user may have been cut short.
         if key.account == nil, kind != .identity {
             try keep(record, of: name)

@@ -2,7 +2,8 @@ import Platform
 
 /// Files and folders that only their owner can read.
 package enum PrivateFile {
-    static let maximumLength = 1 << 20
+    /// The longest file that is read or written, in bytes: the names of all users of a large network fit in.
+    static let maximumLength = 16 << 20
 
     /// Makes a folder (0700) and those above it; one that exists stays as it is.
     static func makeFolder(_ path: String) throws(NetworkError) {
@@ -40,13 +41,15 @@ package enum PrivateFile {
 
     /// Writes a file (0600) so that a reader sees the old content or the new one, whole.
     package static func write(_ bytes: some Sequence<UInt8>, to path: String) throws(NetworkError) {
+        var rest = Array(bytes)[...]
+        // What cannot be read again would be lost with all that was there before.
+        guard rest.count <= maximumLength else { throw .system(path, EFBIG) }
         let temporary = "\(path).\(getpid()).\(UInt32.random(in: .min ... .max))~"
         let (descriptor, code) = SystemCall.uninterrupted {
             open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         }
         guard descriptor >= 0 else { throw .system(path, code) }
         var failure: Int32 = 0
-        var rest = Array(bytes)[...]
         while failure == 0, !rest.isEmpty {
             let (count, code) = SystemCall.uninterrupted {
                 rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }

@@ -36,7 +36,7 @@ extension NetworkDirectory: UserRegister {
     ) async throws(NetworkError) -> UserRecord {
         try changeUser(user, signs: false) { record throws(NetworkError) in
             record.invitation = try record.invitationUsed(invitation, for: key, block: block(), at: now)
-            try record.keys.add(UserKey(key, .invitation, created: now, expires: record.expires), of: user, at: now)
+            try record.add(UserKey(key, .invitation, created: now, expires: record.expires), of: user, at: now)
             return record
         }
     }
