@@ -228,6 +228,29 @@ struct UserKeyTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test("B57 an invitation that is used while all keys are revoked gives a key that is revoked too, or none")
+    func usedMeanwhile() async throws {
+        let (folder, administrator) = try network()
+        let directory = administrator.directory
+        for round in 0..<40 {
+            let user = try UserName("u\(round)")
+            let invitation = try await administrator.invite(
+                user: user.text, servers: ["tls://a:1"], expires: Self.distant)
+            let key = NKeyPair.generate(.user).publicKey.text
+            async let revoked = administrator.revokeAllKeys(of: user.text)
+            // At another moment of the act each time.
+            try await Task.sleep(for: .microseconds(250 * round))
+            let joined = try? await directory.redeem(
+                invitation.credentials.keyPair.publicKey.text, for: key, of: user, at: NetworkAdministrator.now)
+            _ = try await revoked
+            let keys = try directory.knownRecord(of: user).keys
+            let isKnown = keys.contains { $0.publicKey == key }
+            #expect(keys.allSatisfy { $0.revoked != nil }, "round \(round)")
+            #expect(isKnown == (joined != nil), "round \(round)")
+        }
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("A user with files alone gets a key on this machine, and none after all were revoked")
     func filesAlone() async throws {
         let (folder, administrator) = try network()

@@ -80,8 +80,12 @@ extension NetworkAdministrator {
         return try await alone { identity throws(NetworkError) in
             let record = try await currentRecord(of: user, identity)
             let meant = try record.allKeys.meant(by: key, of: user)
-            if let invitation = record.invitation, invitation.key == meant.publicKey {
-                _ = try await end(invitation, identity)
+            if let invitation = record.invitation, invitation.key == meant.publicKey,
+                try await close(invitation, of: user, identity) == .used
+            {
+                throw .unknownKey(
+                    "Somebody used the invitation \(meant.id) at this moment: `parley network key list \(user)` shows the key that it was exchanged for."
+                )
             }
             try await revoke([meant], of: user, reason, identity)
             return meant
@@ -97,7 +101,7 @@ extension NetworkAdministrator {
         return try await alone { identity throws(NetworkError) in
             // First the invitation: whoever uses it at the same moment has a key when this is through, or never.
             if let invitation = try directory.knownRecord(of: user).invitation {
-                _ = try await end(invitation, identity)
+                _ = try await close(invitation, of: user, identity)
             }
             let holding = try await currentRecord(of: user, identity).allKeys.filter { $0.holds(at: Self.now) }
             try await revoke(holding, of: user, reason, identity)
@@ -146,6 +150,18 @@ extension NetworkAdministrator {
 
     func logMade(_ key: UserKey, of user: UserName) {
         log("key made", user, ["key": "\(key.id)", "kind": "\(key.kind.rawValue)"])
+    }
+
+    /// Has nobody use an invitation from now on, while it stays among the keys.
+    private func close(
+        _ invitation: InvitationRecord, of user: UserName, _ identity: NetworkIdentity
+    ) async throws(NetworkError) -> InvitationRevocation {
+        guard try directory.cluster() == nil else { return try await end(invitation, identity) }
+        return try directory.changeUser(user, signs: false) { record in
+            guard record.invitation?.usedBy == nil else { return .used }
+            record.invitation?.isRevoked = true
+            return .revoked
+        }
     }
 
     private func revoke(
