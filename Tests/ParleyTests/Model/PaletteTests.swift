@@ -374,6 +374,18 @@ struct PaletteTests {
         #expect(desk.model.compose.isEmpty)
     }
 
+    @Test("The palette's own line has no history: the keys that look through one leave it to what is typed")
+    func noHistory() {
+        for key in [Key.control("r"), .control("s")] {
+            var desk = Desk.joined("chat.lobby")
+            desk.press(.control("k"))
+            desk.press(key)
+            desk.type("/disconn")
+            #expect(desk.model.palette?.editor.text == "/disconn", "\(key)")
+            #expect(desk.model.palette?.selectedItem?.title == "/disconnect", "\(key)")
+        }
+    }
+
     @Test("The letters that were typed are bold and underlined")
     func marks() {
         var desk = Desk.joined("chat.lobby")

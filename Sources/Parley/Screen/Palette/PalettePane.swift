@@ -36,11 +36,13 @@ struct Palette: Sendable {
         return text[text.index(after: text.startIndex)..<space].lowercased()
     }
 
-    /// Takes a key of the text. That has one line, so that no key is put in as it is.
+    /// Takes a key of the text. That has one line, so that no key is put in as it is, and no history to look through.
     mutating func edit(_ key: Key) {
         guard key != .control("v") else { return }
         let before = editor.text
-        if editor.handle(key), editor.text != before { find() }
+        let isTaken = editor.handle(key)
+        editor.endSearch()
+        if isTaken, editor.text != before { find() }
     }
 
     mutating func insert(_ text: String) {
