@@ -101,7 +101,7 @@ extension ChatEvent {
             ChannelWeight(count: events.count, bytes: events.reduce(0) { $0 + $1.heldBytes })
         case .past(_, let news):
             switch news {
-            case .keptHistory(let messages, _, _), .history(let messages, _, _, _): Self.weight(of: messages)
+            case .keptHistory(let messages, _, _, _), .history(let messages, _, _, _): Self.weight(of: messages)
             case .kept(let kept), .keptUnread(let kept): Self.weight(of: kept.messages)
             case .historyFailed: Self.other
             }

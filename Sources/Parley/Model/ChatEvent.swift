@@ -67,8 +67,9 @@ enum ChatEvent: Equatable, Sendable {
         case kept(KeptTopic)
         /// What the local store has before that, back to what was read.
         case keptUnread(KeptTopic)
-        /// Older messages that the local store has, what is missing between them, and whether it has no older ones.
-        case keptHistory([TopicMessage], gaps: [KeptGap], isComplete: Bool = false)
+        /// Messages before a place that the local store has, what is missing between them, and whether it has no older
+        /// ones.
+        case keptHistory([TopicMessage], gaps: [KeptGap], before: UInt64? = nil, isComplete: Bool = false)
         /// All messages before a place, what is missing between them, and whether they reach the stream's beginning.
         case history([TopicMessage], gaps: [KeptGap] = [], before: UInt64? = nil, isComplete: Bool)
         case historyFailed(RelayError)

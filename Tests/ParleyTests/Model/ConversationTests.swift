@@ -248,6 +248,32 @@ struct ConversationTests {
         #expect(desk.conversation("chat.lobby")?.rows.map(\.position) == [.message(27)])
     }
 
+    @Test(
+        "B38: a page of older messages that comes when those behind it were dropped leaves no hole: it is left",
+        .processorBound, arguments: [true, false])
+    func droppedMeanwhile(isKept: Bool) {
+        var desk = Desk.joined("chat.lobby")
+        func lines(_ range: ClosedRange<UInt64>) -> [TopicMessage] { range.map { message($0, "m\($0)") } }
+        desk.send(.topic("chat.lobby", .messages(lines(1_001...6_001))))
+        let first = desk.conversation("chat.lobby")?.oldest?.sequence ?? 0
+        desk.press(.backTab)
+        #expect(desk.press(.home) == [.topics(.loadHistory(topic: "chat.lobby", before: first, limit: 200))])
+        desk.send(.topic("chat.lobby", .messages(lines(6_002...6_501))))
+        #expect(desk.conversation("chat.lobby")?.oldest?.sequence == first)
+        desk.press(.end)
+        desk.send(.topic("chat.lobby", .messages(lines(6_502...6_502))))
+        let next = desk.conversation("chat.lobby")?.oldest?.sequence ?? 0
+        #expect(next > first)
+        let page = lines(first - 200...first - 1)
+        desk.send(
+            .past(
+                "chat.lobby",
+                isKept
+                    ? .keptHistory(page, gaps: [], before: first) : .history(page, before: first, isComplete: false)))
+        #expect(desk.conversation("chat.lobby")?.oldest?.sequence == next)
+        #expect(desk.press(.home) == [.topics(.loadHistory(topic: "chat.lobby", before: next, limit: 200))])
+    }
+
     @Test("B63: an empty message is shown as one")
     func empty() {
         var desk = Desk.joined("chat.lobby")

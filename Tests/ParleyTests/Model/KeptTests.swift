@@ -366,6 +366,20 @@ struct KeptTests {
         #expect(desk.texts("chat.lobby").last == "8201 new")
     }
 
+    @Test(
+        "B38 what is read back of the local store leaves no hole where more was missed than is shown", .processorBound)
+    func readBackLate() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        desk.send(.past("chat.lobby", .kept(Self.kept(301...500, readThrough: 100, isComplete: false))))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.send(.topic("chat.lobby", .messages(Self.lines(501...5_600))))
+        let first = desk.texts("chat.lobby").first
+        #expect(first != "301 m301")
+        desk.send(.past("chat.lobby", .keptUnread(Self.kept(101...300, readThrough: 100))))
+        #expect(desk.texts("chat.lobby").first == first)
+        #expect(desk.conversation("chat.lobby")?.history == .more)
+    }
+
     @Test("Who has read back as far as is shown at once is told what leads further back", .processorBound)
     func readAll() {
         for keeps in [true, false] {

@@ -100,7 +100,7 @@ actor TopicsFeed {
                     .past(
                         topic,
                         page.isOffline
-                            ? .keptHistory(messages, gaps: gaps, isComplete: isComplete)
+                            ? .keptHistory(messages, gaps: gaps, before: before, isComplete: isComplete)
                             : .history(messages, gaps: gaps, before: before, isComplete: isComplete)))
             } catch {
                 await core.send(.past(topic, .historyFailed(error)))

@@ -39,6 +39,8 @@ struct Conversation: Equatable, Sendable {
     private(set) var keptThrough: Timestamp?
     /// Whether nobody has said yet what lies between the newest row and what the subscription brings.
     private var isOpen = false
+    /// Whether the first rows were dropped since the newest of the local store were put here.
+    private var hasDropped = false
     /// What was read last, as it is kept.
     private var readThrough: UInt64 = 0
     /// The newest message that a subscription has brought, or the local store had: what history brings before the
@@ -281,6 +283,7 @@ struct Conversation: Equatable, Sendable {
         readThrough = 0
         arrivedThrough = 0
         isOpen = false
+        hasDropped = true
         history = .more
         scroll = .bottom
     }
@@ -296,6 +299,7 @@ struct Conversation: Equatable, Sendable {
         arrivedThrough = kept.messages.last?.sequence ?? 0
         isCatchingUp = true
         isOpen = kept.isOpen
+        hasDropped = false
         keptThrough = kept.messages.last?.time
         // A store that has little is filled up from the network.
         let isShort = kept.isComplete && kept.messages.count < ChatModel.historyPage
@@ -303,8 +307,9 @@ struct Conversation: Equatable, Sendable {
     }
 
     /// Takes in what the local store has before that, back to what was read. What the person has read since then is
-    /// marked as new, and counts no more.
+    /// marked as new, and counts no more. Where the rows that it goes before are here no more, it is left.
     mutating func restore(unread kept: KeptTopic, user: String?) {
+        guard !hasDropped else { return }
         let added = receive(kept.messages, countsUnread: false, user: user)
         for gap in kept.gaps { insert(gap) }
         for line in added where line.sequence > kept.readThrough && !line.isOwn && !isHidden(line) {
@@ -352,6 +357,13 @@ struct Conversation: Equatable, Sendable {
         for gap in gaps { insert(gap) }
         if isApart, let oldest { insert(KeptGap(end: oldest, lost: 0)) }
         history = isComplete ? .complete : .more
+    }
+
+    /// Whether nothing is missing between a page of messages before a place and the rows that are here. While the page
+    /// was on its way, those that it goes before may have been dropped; no row would tell of them.
+    func isJoined(byPageBefore place: UInt64?) -> Bool {
+        guard let place, place != hole, let oldest else { return true }
+        return oldest.sequence <= place
     }
 
     /// Whether there are older messages than that of a sequence, and not that one.
@@ -659,6 +671,7 @@ struct Conversation: Equatable, Sendable {
             count += 1
         }
         rows.removeFirst(count)
+        hasDropped = true
         if let first = rows.first?.position { mentions.removeAll { $0 < first } }
         if history == .complete || history == .offline { history = .more }
     }

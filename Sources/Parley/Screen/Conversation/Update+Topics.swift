@@ -142,9 +142,9 @@ extension ChatModel {
         case .keptUnread(let kept):
             let known = shown(kept, in: name)
             return takePast(known.messages, of: name) { $0.restore(unread: known, user: $1) }
-        case .keptHistory(let messages, let gaps, let isComplete):
+        case .keptHistory(let messages, let gaps, let place, let isComplete):
             let isLast = isComplete && isOffline
-            let settled = takePast(messages, of: name) {
+            let settled = takePage(messages, of: name, before: place) {
                 $0.restore(older: messages, gaps, isComplete: isLast, user: $1)
             }
             notices.withdraw(about: .history(name))
@@ -154,7 +154,7 @@ extension ChatModel {
             else { return settled }
             return settled + loadHistory(name)
         case .history(let messages, let gaps, let place, let isComplete):
-            let settled = takePast(messages, of: name) {
+            let settled = takePage(messages, of: name, before: place) {
                 $0.fill(messages, gaps, before: place, isComplete: isComplete, user: $1)
             }
             notices.withdraw(about: .history(name))
@@ -187,6 +187,19 @@ extension ChatModel {
         network.conversations.update(name) { take(&$0, user) }
         settleDelivered(messages)
         return settled
+    }
+
+    /// Takes in a page of older messages. One that would not join what is here is left: it is asked for anew where
+    /// somebody looks.
+    private func takePage(
+        _ messages: [TopicMessage], of name: String, before place: UInt64?,
+        _ take: (inout Conversation, _ user: String?) -> Void
+    ) -> ChatEffects {
+        guard network.conversations.named(name)?.isJoined(byPageBefore: place) != false else {
+            network.conversations.update(name) { $0.history = .more }
+            return []
+        }
+        return takePast(messages, of: name, take)
     }
 
     /// Asks for messages older than the oldest one that is here.
