@@ -269,12 +269,16 @@ extension ChatModel {
     }
 
     /// Quits where nothing is left to be sent, and otherwise asks. What failed waits for the person as well, and is
-    /// lost where no local store keeps it.
+    /// lost where no local store keeps it; in a topic that was left it is not in view, and what an earlier run left
+    /// there is in its store.
     private func quitUnlessUnsent(isGivenUp: Bool = false) -> ChatEffects {
         let failed = network.conversations.all.flatMap(\.failedLines).count {
             !network.keepsOutbox || isGivenUp && isOfThisRun($0.id)
         }
-        let count = network.outbox.messages.count + failed
+        let setAside = network.outbox.unjoined.values.joined().count {
+            !$0.isOutgoing && isOfThisRun($0.id) && (!network.keepsOutbox || isGivenUp)
+        }
+        let count = network.outbox.messages.count + failed + setAside
         guard count > 0 else { return .screen(.quit) }
         ask(.quit, "\(Self.unsentWords(count)). Quit anyway?")
         return []

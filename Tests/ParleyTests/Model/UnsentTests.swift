@@ -87,6 +87,30 @@ struct UnsentTests {
         #expect(kept.enter("/quit").contains(.quit))
     }
 
+    @Test("B32 quitting asks about what failed in a topic that was left, where no local store keeps it, and only there")
+    func failedInLeftTopic() {
+        let stores = [nil, KeptDesk(topics: ["chat.lobby"], isReadOnly: true), KeptDesk(topics: ["chat.lobby"])]
+        for kept in stores {
+            var desk = Desk.joined("chat.lobby", state: .reconnecting)
+            if let kept { desk.send(.opened(kept)) }
+            desk.enter("hello")
+            let id = desk.model.network.outbox.messages.keys.first ?? ""
+            desk.send(.published(PublishNews(id: id, state: .discarded(.closedByUser))))
+            desk.enter("/leave")
+            let keeps = kept.map { !$0.isReadOnly } ?? false
+            desk.enter("/quit")
+            #expect(desk.effects.contains(.quit) == keeps)
+            let asks = desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true
+            #expect(asks == !keeps)
+        }
+        // What an earlier run left in a store that can only be read is not lost.
+        var earlier = Desk(state: .connecting)
+        earlier.send(.start(topics: [], keeps: true))
+        let lines = [Self.unsent("a", "refused", Self.failed, to: "chat.old")]
+        earlier.send(.opened(KeptDesk(topics: ["chat.lobby"], unsent: lines, isReadOnly: true)))
+        #expect(earlier.enter("/quit").contains(.quit))
+    }
+
     @Test("B32 a line whose end is told before the store is read is not shown as waiting")
     func early() {
         var desk = Desk(state: .connecting)
