@@ -25,22 +25,24 @@ public struct MessageMap: Hashable, Sendable {
     /// The value under a text key. Setting replaces the last entry under the key in place, or appends one; setting nil
     /// removes every entry under it.
     public subscript(key: String) -> MessageValue? {
-        get {
-            entries.last { entry in
-                if case .string(let text) = entry.key { text == key } else { false }
-            }?.value
-        }
+        get { entries.last { $0.isUnder(key) }?.value }
         set {
             guard let newValue else {
-                entries.removeAll { $0.key == .string(key) }
+                entries.removeAll { $0.isUnder(key) }
                 return
             }
-            if let index = entries.lastIndex(where: { $0.key == .string(key) }) {
+            if let index = entries.lastIndex(where: { $0.isUnder(key) }) {
                 entries[index].value = newValue
             } else {
                 entries.append(Entry(key: .string(key), value: newValue))
             }
         }
+    }
+}
+
+extension MessageMap.Entry {
+    fileprivate func isUnder(_ key: String) -> Bool {
+        if case .string(let text) = self.key { text.isSame(as: key) } else { false }
     }
 }
 
@@ -77,7 +79,7 @@ extension MessageMap {
             value = try? MessagePack.decode(payload)
         }
         guard case .map(var map)? = value else { return nil }
-        for index in map.entries.indices where map.entries[index].key == "message" {
+        for index in map.entries.indices where map.entries[index].isUnder("message") {
             map.entries[index].value = Envelope.opened(map.entries[index].value)
         }
         self = map

@@ -116,7 +116,7 @@ struct OwnMessages: Sendable {
 
     /// Whether a message is the user's own.
     func holds(_ stored: StoredMessage, _ read: TopicMessage) -> Bool {
-        guard let from = read.from, from == user() else { return false }
+        guard let from = read.from, let user = self.user(), from.isSame(as: user) else { return false }
         return publisher.isOwn(read.id, on: stored.subject, under: stored.headers["Nats-Msg-Id"])
     }
 }
@@ -126,10 +126,11 @@ extension TopicMessage {
     /// own duplicate window, and with no other: anybody can use another's identifier.
     var repetition: Int {
         var hasher = Hasher()
-        hasher.combine(id)
-        hasher.combine(topic)
-        hasher.combine(from)
-        hasher.combine(text)
+        hasher.combine(bytesOf: id)
+        hasher.combine(bytesOf: topic)
+        hasher.combine(from == nil)
+        hasher.combine(bytesOf: from ?? "")
+        hasher.combine(bytesOf: text)
         return hasher.finalize()
     }
 

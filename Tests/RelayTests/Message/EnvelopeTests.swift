@@ -193,6 +193,44 @@ import Testing
         #expect(direct == envelope, words)
     }
 
+    private static func message(from name: String, text: String, id: String = "1") throws -> TopicMessage {
+        let line: MessageValue = ["username": .string(name), "text": .string(text)]
+        let time = Timestamp(milliseconds: 5)
+        let payload = Envelope(clientID: "c", id: id, room: "chat.lobby", message: line, start: time).encoded()
+        return try payload.withRawBytes { bytes throws(EnvelopeError) in
+            try TopicMessage(decoding: bytes, topic: "chat.lobby", sequence: 4, time: time, isRecovered: false)
+        }
+    }
+
+    @Test("A message is a repetition by its bytes: another spelling of the same letters is another message")
+    func spelling() throws {
+        let message = try Self.message(from: "zo\u{EB}", text: "caf\u{E9}", id: "\u{E9}")
+        #expect(try message.repetition == Self.message(from: "zo\u{EB}", text: "caf\u{E9}", id: "\u{E9}").repetition)
+        for other in try [
+            Self.message(from: "zo\u{EB}", text: "cafe\u{301}", id: "\u{E9}"),
+            Self.message(from: "zoe\u{308}", text: "caf\u{E9}", id: "\u{E9}"),
+            Self.message(from: "zo\u{EB}", text: "caf\u{E9}", id: "e\u{301}"),
+        ] {
+            #expect(message.repetition != other.repetition)
+        }
+        let map: MessageMap = ["caf\u{E9}": 1]
+        #expect(map["cafe\u{301}"] == nil && map["caf\u{E9}"] == 1)
+    }
+
+    @Test("Letters with any number of marks hold up no reader, wherever they stand", .timeLimit(.minutes(1)))
+    func manyMarks() throws {
+        let letter = "e" + String(repeating: "\u{301}\u{316}", count: 200_000)
+        let other = try Self.message(from: "bob", text: "hello").repetition
+        for message in try [
+            Self.message(from: "bob", text: letter), Self.message(from: letter, text: "hello"),
+            Self.message(from: "bob", text: "hello", id: letter),
+        ] {
+            #expect(message.repetition != other)
+        }
+        let map = MessageMap([.init(key: .string(letter), value: 1)])
+        #expect(map["username"] == nil)
+    }
+
     @Test("Maps keep order and repetitions; the last entry under a key counts")
     func maps() {
         var map: MessageMap = ["b": 1, "a": 2, "b": 3]
