@@ -700,7 +700,7 @@ struct EndToEndIdleTests {
             carol.close()
         }
 
-        @Test("B4 Credentials as people paste them: a file with a byte order mark, keys and tokens with blanks around them")
+        @Test("B4 Credentials as people paste them: a file with a byte order mark, keys with blanks around them")
         func pasted() async throws {
             try await PrivateNetworkFixture.run { network in
                 let server = try await network.started()
@@ -710,7 +710,8 @@ struct EndToEndIdleTests {
                 let marked = try network.folder.write("\u{FEFF}" + text, to: "b.creds", permissions: 0o600)
                 let sent = try await network.run(["send", "chat.a", "x", "--server", server, "--creds", marked])
                 #expect(sent.exitCode == 0, "\(sent)")
-                let parts = text.split(separator: "\n").filter { !$0.isEmpty && !$0.hasPrefix("-") && !$0.contains(" ") }
+                let lines = text.split(separator: "\n")
+                let parts = lines.filter { !$0.isEmpty && !$0.hasPrefix("-") && !$0.contains(" ") }
                 let keys = try await network.run(
                     ["send", "chat.a", "y", "--server", server],
                     environment: ["PARLEY_API_KEY": "\t\(parts[0]) ", "PARLEY_SECRET": " \(parts[1])\r\n"])
