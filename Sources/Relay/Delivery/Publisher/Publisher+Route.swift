@@ -79,7 +79,7 @@ extension Publisher.Route {
             }
             let subject = subject(of: .topic(topic))
             let stored = try await jetStream.streamInfo(source.name).configuration.subjects ?? []
-            return !stored.contains { SubjectRules.covers($0, subject) }
+            return !stored.contains { SubjectPattern.covers($0, subject) }
         } catch .jetStream(let failure) {
             return failure.errorCode == JetStreamFailure.streamNotFound
         } catch {
