@@ -672,6 +672,25 @@ extension EndToEndTests {
             #expect(result.diagnostics.contains("parley --plain needs none."), "\(result)")
             #expect(network.description == nil)
         }
+
+        @Test("B4 Credentials as people paste them: a file with a byte order mark, keys with blanks around them")
+        func pasted() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let server = try await network.started()
+                let file = network.folder.path("a.creds")
+                _ = try await network.objects("network", "user", "add", "alice", "--out", file, "--json")
+                let text = try String(contentsOfFile: file, encoding: .utf8)
+                let marked = try network.folder.write("\u{FEFF}" + text, to: "b.creds", permissions: 0o600)
+                let sent = try await network.run(["send", "chat.a", "x", "--server", server, "--creds", marked])
+                #expect(sent.exitCode == 0, "\(sent)")
+                let lines = text.split(separator: "\n")
+                let parts = lines.filter { !$0.isEmpty && !$0.hasPrefix("-") && !$0.contains(" ") }
+                let keys = try await network.run(
+                    ["send", "chat.a", "y", "--server", server],
+                    environment: ["PARLEY_API_KEY": "\t\(parts[0]) ", "PARLEY_SECRET": " \(parts[1])\r\n"])
+                #expect(keys.exitCode == 0, "\(keys)")
+            }
+        }
     }
 }
 
@@ -698,25 +717,6 @@ struct EndToEndIdleTests {
             let next = try #require(network.description)
             #expect(next.hostPid != description.hostPid && next.serverPid != description.serverPid)
             carol.close()
-        }
-
-        @Test("B4 Credentials as people paste them: a file with a byte order mark, keys with blanks around them")
-        func pasted() async throws {
-            try await PrivateNetworkFixture.run { network in
-                let server = try await network.started()
-                let file = network.folder.path("a.creds")
-                _ = try await network.objects("network", "user", "add", "alice", "--out", file, "--json")
-                let text = try String(contentsOfFile: file, encoding: .utf8)
-                let marked = try network.folder.write("\u{FEFF}" + text, to: "b.creds", permissions: 0o600)
-                let sent = try await network.run(["send", "chat.a", "x", "--server", server, "--creds", marked])
-                #expect(sent.exitCode == 0, "\(sent)")
-                let lines = text.split(separator: "\n")
-                let parts = lines.filter { !$0.isEmpty && !$0.hasPrefix("-") && !$0.contains(" ") }
-                let keys = try await network.run(
-                    ["send", "chat.a", "y", "--server", server],
-                    environment: ["PARLEY_API_KEY": "\t\(parts[0]) ", "PARLEY_SECRET": " \(parts[1])\r\n"])
-                #expect(keys.exitCode == 0, "\(keys)")
-            }
         }
     }
 }

@@ -29,7 +29,7 @@ struct PlainNetwork {
         let connection = try await connected()
         let jetStream = JetStream(connection, timeout: .seconds(60))
         var stream = StreamConfiguration(name: "n_stream", subjects: subjects)
-        if let maximumMessages { (stream.maxMessages, stream.discard) = (maximumMessages, .new) }
+        if let maximumMessages { (stream.maximumMessages, stream.discard) = (maximumMessages, .new) }
         _ = try await jetStream.createStream(stream)
         await connection.close()
     }
