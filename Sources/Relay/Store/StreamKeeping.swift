@@ -21,12 +21,13 @@ struct StreamKeeping<Event: Sendable>: Sendable {
         await store.append([], [.cursor(name, place), .readMark(name, place)])
     }
 
-    /// The stream has lost what it had behind a sequence. What cannot be put aside now hides what comes instead.
+    /// The stream has lost what it had behind a sequence; another subscription may have said so already. What cannot be
+    /// put aside now hides what comes instead.
     func rewind(_ stream: StreamIdentity, through sequence: UInt64) async {
         guard let store = await opening.value else { return }
         do throws(RelayError) {
             try await store.flush()
-            try await store.commit([.rewound(stream, through: sequence)])
+            try await store.commit([.rewound(stream, through: sequence, foundBy: name)])
         } catch {
             store.tellFailing(error)
         }

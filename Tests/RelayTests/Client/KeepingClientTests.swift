@@ -34,15 +34,15 @@ struct KeepingClientTests {
     }
 
     /// The texts that are kept of the topic.
-    private func kept(_ client: RelayClient) async throws -> [String] {
-        let page = try await client.keptMessages(topic: "chat.room", limit: 100)
+    private func kept(_ client: RelayClient, of topic: String = "chat.room") async throws -> [String] {
+        let page = try await client.keptMessages(topic: topic, limit: 100)
         return Self.texts(page)
     }
 
     /// How far the topic has been received.
-    private func cursor(_ client: RelayClient) async throws -> KeptPlace {
+    private func cursor(_ client: RelayClient, of topic: String = "chat.room") async throws -> KeptPlace {
         let store = try #require(await client.keptStore())
-        let cursor = try await store.cursor(of: "chat.room")
+        let cursor = try await store.cursor(of: topic)
         return try #require(cursor)
     }
 
@@ -244,6 +244,34 @@ struct KeepingClientTests {
         #expect(heard.all.contains("restarted") == !catchesUp && !heard.all.contains { $0.hasSuffix(" 8") })
         await client.close()
         #expect(try await kept(client) == Self.numbers(catchesUp ? 1...10 : 1...7) + ["mine"])
+    }
+
+    @Test("B38 what others store while a cluster's loss is found out is shown and kept, whatever topics are read")
+    func storedMeanwhile() async throws {
+        network.server.info.cluster = "three"
+        let topics = ["chat.room", "chat.other"]
+        let earlier = try await network.connected(configuration)
+        let received = [try await earlier.gathered(topics[0]), try await earlier.gathered(topics[1])]
+        for number in 1...4 {
+            for topic in topics { try network.store("\(number)", on: topic) }
+        }
+        for topic in received { try await topic.wait(forText: "4") }
+        await earlier.close()
+        network.server.dropNewest(6, in: "test_stream")
+        let client = network.client(configuration)
+        var heard: [Heard] = []
+        for topic in topics {
+            let place = try await cursor(client, of: topic)
+            heard.append(Heard(try await client.messages(topic: topic, from: .after(place))))
+        }
+        await client.beginConnecting()
+        let asked = network.time.now
+        try await network.letTimePass("twenty seconds") { network.time.now - asked > .seconds(20) }
+        for topic in topics { try network.store("new", on: topic) }
+        try await network.letTimePass("the topics") { [heard] in heard.allSatisfy { $0.all.contains("live") } }
+        for topic in heard { #expect(topic.all == ["restarted", "↺ new", "live"]) }
+        await client.close()
+        for topic in topics { #expect(try await kept(client, of: topic) == ["1", "new"]) }
     }
 
     @Test("What the configuration does not keep goes while the client runs, and nothing else")

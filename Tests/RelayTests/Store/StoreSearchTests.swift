@@ -71,7 +71,7 @@ struct StoreSearchTests {
                 sequences.map { StoreFixture.line($0, "word", topic: "lobby", time: time + Int64($0) * 1_000) })
         }
         try await keep(1...10, from: 0)
-        try await store.commit([.rewound(StoreFixture.stream, through: 5)])
+        try await store.commit([.rewound(StoreFixture.stream, through: 5, foundBy: "lobby")])
         try await keep(6...20, from: 10_000)
         try await store.untilSearched()
         var query = SearchQuery(text)

@@ -177,7 +177,7 @@ struct StoreUpkeepTests {
             StoreFixture.line(sequence, text, time: now - age * 1_000)
         }
         try await store.keep((1...4).map { line($0, "old", age: 7_200 - Int64($0)) })
-        try await store.commit([.rewound(StoreFixture.stream, through: 2)])
+        try await store.commit([.rewound(StoreFixture.stream, through: 2, foundBy: "chat.lobby")])
         let new = (3...4).map { line($0, "new", age: 60 - Int64($0)) }
         try await store.keep(new)
         #expect(try await store.sequences() == [1, 2, 3, 4, 3, 4])

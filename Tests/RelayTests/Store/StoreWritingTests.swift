@@ -252,4 +252,23 @@ struct StoreWritingTests {
         try await first.close()
         try await second.close()
     }
+
+    @Test("B38 what a topic receives behind a loss stays where it is when another topic finds the loss, too")
+    func foundTwice() async throws {
+        let store = try StoreFixture.store()
+        func cursor(_ name: String, _ sequence: UInt64) -> StoreChange { .cursor(name, StoreFixture.place(sequence)) }
+        try await store.keep(
+            (1...6).map { StoreFixture.line($0, topic: $0 % 2 == 1 ? "odd" : "even") },
+            [cursor("odd", 5), cursor("even", 6)])
+        try await store.commit([.rewound(StoreFixture.stream, through: 2, foundBy: "odd")])
+        try await store.keep([StoreFixture.line(3, "new", topic: "odd")], [cursor("odd", 3)])
+        try await store.commit([.rewound(StoreFixture.stream, through: 2, foundBy: "even")])
+        let all = try await store.messages(of: TopicPattern(">"), limit: 10).messages
+        #expect(all.filter { $0.place.stream == StoreFixture.stream }.map(\.place.sequence) == [1, 2, 3])
+        #expect(try await store.cursor(of: "odd")?.sequence == 3)
+        #expect(try await store.cursor(of: "even")?.sequence == 2)
+        // It may lose some once more.
+        try await store.commit([.rewound(StoreFixture.stream, through: 1, foundBy: "even")])
+        #expect(try await store.cursor(of: "odd")?.sequence == 1)
+    }
 }

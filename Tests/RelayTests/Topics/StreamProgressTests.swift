@@ -95,6 +95,23 @@ struct StreamProgressTests {
         #expect(told == StreamProgress.Untold(isRewound: true))
     }
 
+    @Test("B38 what others store while it is found out whether messages are lost is read, and a lag changes nothing")
+    func storedMeanwhile() {
+        var progress = Self.progress(through: 50)
+        for end in [42, 40, 45] as [UInt64] { progress.look(at: Self.extent(1, end), in: "s") }
+        #expect(progress.end(of: Self.extent(1, 47)) == 40)
+        let place = progress.resume(Self.extent(1, 47), in: "s")
+        #expect(place == .sequence(41) && !progress.isLive)
+        var lagging = Self.progress(through: 50)
+        lagging.look(at: Self.extent(1, 40), in: "s")
+        let next = lagging.resume(Self.extent(1, 52), in: "s")
+        let told = lagging.takeUntold()
+        #expect(next == .sequence(51) && told == StreamProgress.Untold())
+        // A later loss has nothing to do with it.
+        let later = lagging.resume(Self.extent(1, 48), in: "s")
+        #expect(later == .sequence(49))
+    }
+
     @Test("With the newest message of each topic, what is stored later comes in full")
     func newestOfEach() {
         var progress = StreamProgress()

@@ -141,8 +141,8 @@ private struct StoreSearch {
         return found
     }
 
-    /// Where the messages of the time that is meant are, each list with the newest first. What a stream has lost is kept
-    /// behind all that is newer, and has a list of its own.
+    /// Where the messages of the time that is meant are, each list with the newest first. What a stream has lost is
+    /// kept behind all that is newer, and has a list of its own.
     private func ranges() throws -> [[ClosedRange<Int64>]] {
         let lost = reading.lostStreams
         guard query.after != nil || query.before != nil || !lost.isEmpty else { return [[RowNumber.all]] }

@@ -65,7 +65,8 @@ extension StoreChange {
                 sql: "INSERT OR REPLACE INTO cursors (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)"
             ).execute(arguments: Self.arguments(name, place))
         case .received(let name, let stream, let span): try Self.keep(span, of: name, in: stream, database)
-        case .rewound(let stream, let sequence): try Self.rewind(stream, through: sequence, database)
+        case .rewound(let stream, let sequence, let name):
+            try Self.rewind(stream, through: sequence, foundBy: name, database)
         case .gap(let name, let stream, let gap): try Self.keep(gap, of: name, in: stream, database)
         case .readMark(let name, let place):
             let sql = """
@@ -209,8 +210,16 @@ extension StoreChange {
     /// Puts aside what is kept of a stream that lost its newest messages. The network has nothing of them any more and
     /// gives their sequences to others. They stay here, to be searched and exported, as those of a stream of their own,
     /// and what was received, read and missing ends where the stream does.
-    private static func rewind(_ stream: StreamIdentity, through sequence: UInt64, _ database: Database) throws {
+    private static func rewind(
+        _ stream: StreamIdentity, through sequence: UInt64, foundBy name: String, _ database: Database
+    ) throws {
         let last = Int64(clamping: min(sequence, RowNumber.sequences - 1))
+        // All subscriptions to the stream find it out, one after the other. The first ends their cursors with the
+        // stream, and may have received more by now, which nobody else is to put aside.
+        let cursor = try Int64.fetchOne(
+            database, sql: "SELECT sequence FROM cursors WHERE name = ? AND stream = ? AND incarnation = ?",
+            arguments: [name] + stream.arguments)
+        if let cursor, cursor <= last { return }
         try database.execute(
             sql: """
                 UPDATE cursors SET sequence = min(sequence, :last) WHERE stream = :name AND incarnation = :made;

@@ -8,8 +8,8 @@ enum StoreSchema {
     /// The layout's number, which SQLite keeps as `user_version`. Whoever changes a table counts it up.
     static let version = 1
 
-    /// What the name of a stream ends with that has what another one lost (``StoreChange/rewound(_:through:)``); no
-    /// stream of a network can be called so.
+    /// What the name of a stream ends with that has what another one lost
+    /// (``StoreChange/rewound(_:through:foundBy:)``); no stream of a network can be called so.
     static let lostMark = " (lost)"
 
     /// Whether a name is a pattern itself, or that of a topic which matches it: `matches(pattern, name)`.

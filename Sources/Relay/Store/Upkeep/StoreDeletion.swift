@@ -86,8 +86,8 @@ struct StoreDeletion {
         }
     }
 
-    /// The oldest messages of a topic, or of all, as long as they are to go and a step holds them. What a stream has lost
-    /// is kept behind all that it has, so that the streams are gone through side by side.
+    /// The oldest messages of a topic, or of all, as long as they are to go and a step holds them. What a stream has
+    /// lost is kept behind all that it has, so that the streams are gone through side by side.
     private func messages(of topic: Int64?, while isToGo: (Message) -> Bool) throws -> [Message] {
         var streams = try streams(with: topic)
         var found: [Message] = []

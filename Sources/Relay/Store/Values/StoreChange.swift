@@ -71,8 +71,9 @@ package enum StoreChange: Hashable, Sendable {
     /// stream had them. The newest ``StoreBounds/spans`` of such parts are kept.
     case received(String, StreamIdentity, ClosedRange<UInt64>)
     /// A stream has lost all behind a sequence, and gives those sequences again: what is here of it counts as another
-    /// stream's from then on.
-    case rewound(StreamIdentity, through: UInt64)
+    /// stream's from then on. It was found out by the subscription to a topic or pattern: where that has received
+    /// nothing behind the sequence as far as is kept, another one's word has been heard, and what is here came since.
+    case rewound(StreamIdentity, through: UInt64, foundBy: String)
     /// Keeps where the stream no longer had what belongs to a topic or pattern.
     case gap(String, StreamIdentity, KeptGap)
     /// Keeps how far a conversation has been read. In one stream it only goes forward: another process may have seen

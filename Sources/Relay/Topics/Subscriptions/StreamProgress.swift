@@ -14,6 +14,8 @@ struct StreamProgress: Sendable {
     private var reached: UInt64 = 0
     /// Messages up to here were stored before the subscription was live again.
     private var recoveryEnd: UInt64?
+    /// Where the stream ended lowest while it seemed to have lost what was received of it; nil while it does not.
+    private var lowestEnd: UInt64?
     private var recent = RecentSet<Int>(capacity: Self.remembered)
     /// From which sequence on every message comes: those before it are a choice.
     private(set) var wholeFrom: UInt64 = 0
@@ -72,12 +74,22 @@ struct StreamProgress: Sendable {
         return stream
     }
 
+    /// Notes where the stream ends while it seems to have lost what was received of it, which is found out in a while.
+    mutating func look(at extent: StreamExtent, in name: String) {
+        if stream(lostBehind: extent, in: name) != nil { lowestEnd = end(of: extent) }
+    }
+
+    /// Behind which sequence a stream that has lost its newest messages has others: those that were stored since then,
+    /// as far as it was seen that they were not there.
+    func end(of extent: StreamExtent) -> UInt64 { min(extent.last, lowestEnd ?? .max) }
+
     /// Goes on in the stream as it is now: behind the last sequence, or with the stream's first where the stream no
     /// longer goes back so far.
     ///
     /// - Returns: where; nil where nothing was received yet.
     mutating func resume(_ extent: StreamExtent, in name: String) -> StartPosition? {
-        let earlier = stream
+        let (earlier, end) = (stream, self.end(of: extent))
+        lowestEnd = nil
         let present = StreamIdentity(name: name, incarnation: extent.incarnation ?? earlier?.incarnation ?? 0)
         stream = present
         guard var last else { return nil }
@@ -90,7 +102,7 @@ struct StreamProgress: Sendable {
         } else if last > extent.last {
             // The server lost its newest messages (power went before the disk had them) and gives their sequences to
             // what comes now.
-            last = extent.last
+            last = end
             begin(behind: last)
             hole = nil
             untold.isRewound = true

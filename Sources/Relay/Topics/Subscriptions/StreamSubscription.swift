@@ -385,6 +385,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
         _ source: StreamSource, _ clock: any Timekeeper, _ progress: inout StreamProgress
     ) async throws(NATSError) -> (extent: StreamExtent, position: StartPosition) {
         var extent = try await source.extent()
+        progress.look(at: extent, in: source.name)
         if source.jetStream.connection.info.cluster != nil {
             // A replica that has just become the leader may lag for a moment, and that of an old server until somebody
             // starts it again. Only what lasts is a loss. The outbox waits meanwhile: what it sent would get sequences
@@ -392,11 +393,12 @@ final class StreamSubscription<Event: Sendable>: Follower {
             for pause in Self.pausesForReplica where progress.stream(lostBehind: extent, in: source.name) != nil {
                 do { try await clock.sleep(for: pause) } catch { throw .cancelled }
                 extent = try await source.extent()
+                progress.look(at: extent, in: source.name)
             }
         }
         // What comes has the sequences of what is kept, which is put aside.
         if let keeping, let stream = progress.stream(lostBehind: extent, in: source.name) {
-            await keeping.rewind(stream, through: extent.last)
+            await keeping.rewind(stream, through: progress.end(of: extent))
         }
         let position = progress.resume(extent, in: source.name)
         state.withLockedValue { [stream = progress.stream] in $0.stream = stream }
