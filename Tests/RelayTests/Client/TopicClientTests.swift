@@ -22,6 +22,23 @@ struct TopicClientTests {
         await client.close()
     }
 
+    @Test("B38 who begins with a message that is still to come gets no earlier one after an outage")
+    func stillToCome() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        try network.store("1")
+        let heard = Heard(try await client.messages(topic: "chat.room", from: .sequence(4)))
+        try await heard.wait(for: "live")
+        try await network.takeConnection(of: client)
+        try network.store("2")
+        await client.setReachable(true)
+        try await heard.wait(for: "live", times: 2)
+        for number in 3...5 { try network.store("\(number)") }
+        try await heard.wait(for: "> 5")
+        #expect(heard.all == ["live", "live", "> 4", "> 5"])
+        await client.close()
+    }
+
     @Test("B38 what comes after a recovery is not marked as recovered, though another topic had the newest message")
     func afterRecovery() async throws {
         let network = try MemoryNetwork()

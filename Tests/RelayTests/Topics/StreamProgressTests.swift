@@ -112,6 +112,20 @@ struct StreamProgressTests {
         #expect(later == .sequence(49))
     }
 
+    @Test("B38 a sequence that is still to come is waited for over any number of connections, and can be lost later")
+    func stillToCome() {
+        var progress = StreamProgress()
+        _ = progress.resume(Self.extent(1, 9), in: "s")
+        progress.begin(at: 20, in: 9)
+        let places = ([9, 12, 19, 25] as [UInt64]).map { progress.resume(Self.extent(1, $0), in: "s") }
+        let nothing = progress.takeUntold()
+        #expect(places == [.sequence(20), .sequence(20), .sequence(20), .sequence(20)])
+        #expect(nothing == StreamProgress.Untold())
+        let earlier = progress.resume(Self.extent(1, 12), in: "s")
+        let told = progress.takeUntold()
+        #expect(earlier == .sequence(13) && told == StreamProgress.Untold(isRewound: true))
+    }
+
     @Test("With the newest message of each topic, what is stored later comes in full")
     func newestOfEach() {
         var progress = StreamProgress()

@@ -9,6 +9,8 @@ struct StreamProgress: Sendable {
     private(set) var stream: StreamIdentity?
     /// The last sequence that was delivered or passed over; nil before the first.
     private(set) var last: UInt64?
+    /// Whether that is a sequence which the stream has not come to yet, as the subscription begins with a later one.
+    private var isAhead = false
     /// Up to here there was nothing more for the subscription when it was live last, as the server said. A replica that
     /// lags behind may still have something, so this judges no message.
     private var reached: UInt64 = 0
@@ -55,7 +57,7 @@ struct StreamProgress: Sendable {
     /// - Returns: whether it is new; false when it was delivered before, by sequence or as a repetition.
     mutating func receive(sequence: UInt64, repetition: Int? = nil) -> Bool {
         if let last, sequence <= last { return false }
-        last = sequence
+        (last, isAhead) = (sequence, false)
         reach(sequence)
         return repetition.map { recent.insert($0) } ?? true
     }
@@ -68,7 +70,7 @@ struct StreamProgress: Sendable {
 
     /// The stream, where it no longer has the newest that was received of it.
     func stream(lostBehind extent: StreamExtent, in name: String) -> StreamIdentity? {
-        guard let stream, stream.name == name, let last, last > extent.last,
+        guard let stream, stream.name == name, let last, last > extent.last, !isAhead,
             stream.incarnation == extent.incarnation ?? stream.incarnation
         else { return nil }
         return stream
@@ -99,7 +101,9 @@ struct StreamProgress: Sendable {
             begin(behind: last)
             (hole, wholeFrom) = (nil, 0)
             untold.isRestarted = true
-        } else if last > extent.last {
+        } else if last <= extent.last {
+            isAhead = false
+        } else if !isAhead {
             // The server lost its newest messages (power went before the disk had them) and gives their sequences to
             // what comes now.
             last = end
@@ -121,14 +125,21 @@ struct StreamProgress: Sendable {
         return .sequence(extent.first)
     }
 
-    /// Begins with a sequence.
-    mutating func begin(at sequence: UInt64) { begin(behind: max(sequence, 1) - 1) }
+    /// Begins with a sequence, which may be one that is still to come.
+    ///
+    /// - Parameter end: the stream's last one.
+    mutating func begin(at sequence: UInt64, in end: UInt64 = .max) {
+        let last = max(sequence, 1) - 1
+        begin(behind: last)
+        isAhead = last > end
+    }
 
     /// Begins with the newest message of each topic: what comes behind a sequence comes in full.
     mutating func begin(wholeBehind sequence: UInt64) { wholeFrom = sequence &+ 1 }
 
     private mutating func begin(behind sequence: UInt64) {
-        (last, reached, recoveryEnd, recent) = (sequence, 0, nil, RecentSet(capacity: Self.remembered))
+        (last, isAhead, reached) = (sequence, false, 0)
+        (recoveryEnd, recent) = (nil, RecentSet(capacity: Self.remembered))
     }
 
     /// What the reader has to hear first. It is told then.

@@ -431,7 +431,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
             progress.begin(wholeBehind: extent.last)
             return .lastPerSubject
         }
-        progress.begin(at: begin)
+        progress.begin(at: begin, in: extent.last)
         if start == .new, let keeping, let stream = progress.stream {
             await keeping.begin(at: KeptPlace(stream: stream, sequence: extent.last))
         }
