@@ -72,6 +72,21 @@ struct HistoryPartTests {
         #expect(unreadable.bytesToRead == unreadable.bytesLeft)
     }
 
+    @Test("B34 B40: what cannot be read takes more than its bytes, so that a part of nothing else has an end")
+    func unreadable() {
+        let messages = (1...1_000 as ClosedRange<UInt64>).map { number in
+            KeptMessage(
+                place: KeptPlace(stream: Self.stream, sequence: number), topic: "chat",
+                time: Timestamp(milliseconds: 1), payload: [0xC1])
+        }
+        var part = Self.part(bytes: 10_000)
+        #expect(part.append(messages) != nil && !part.hasRoom)
+        #expect((1...200).contains(part.history.unreadable.count))
+        var backwards = Self.part(bytes: 10_000)
+        #expect(backwards.prepend(messages, isCut: false) != nil)
+        #expect(backwards.history.unreadable.last?.place.sequence == 1_000)
+    }
+
     @Test("B63: a kept message without bytes is an empty message")
     func empty() {
         let kept = KeptMessage(

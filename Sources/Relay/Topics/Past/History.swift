@@ -295,7 +295,9 @@ struct HistoryPart {
         var (messages, unreadable): ([TopicMessage], [KeptMessage]) = ([], [])
         for message in kept {
             let decoded = message.reading(withPayload: withPayload)
-            let size = max(message.payload.count, decoded?.heldBytes ?? 0)
+            // What cannot be read does not count as one of so many, and there may be any number of it.
+            let taken = decoded?.heldBytes ?? MemoryLayout<KeptMessage>.stride + message.payload.count
+            let size = max(message.payload.count, taken)
             // One comes in any case.
             guard size <= bytesLeft || held == 0 else {
                 bytesLeft = 0
