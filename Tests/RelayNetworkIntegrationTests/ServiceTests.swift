@@ -202,6 +202,36 @@ struct ServiceTests {
         }
     }
 
+    @Test(
+        "A postbox that was made or deleted by half is so as a whole when that is asked for again",
+        arguments: TestServers.all)
+    func halfDone(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try await network.connect(as: "alice")
+            let bob = try await network.connect(as: "bob")
+            let sender = network.jetStream(bob)
+            #expect(try await ask("create", of: "alice", alice, .init(name: "work")).error == nil)
+            #expect(try await sender.publish(ByteBuffer(string: "1"), to: "postbox.alice.work").sequence == 2)
+            // All that services did which were ended then.
+            let keeper = try await network.connectAsNetwork()
+            let bucket = try KeyValueBucket(NetworkPlan.postboxes, .patient(keeper))
+            let known = try await bucket.decoded(PostboxRegister.self, "alice")
+            var register = try #require(known?.value)
+            let revision = try #require(known?.revision)
+            register.postboxes.removeAll { $0.name == "work" }
+            register.postboxes.append(
+                .init(id: "play", name: "play", sudoId: register.sudoId, isEnabled: true, createdAt: 0))
+            try await bucket.update(ByteBuffer(bytes: Wire.json(register)), for: "alice", revision: revision)
+
+            #expect(try await ask("create", of: "alice", alice, .init(name: "play")).error == .exists)
+            #expect(try await sender.publish(ByteBuffer(string: "2"), to: "postbox.alice.play").sequence == 3)
+            #expect(try await ask("delete", of: "alice", alice, .init(name: "work")).error == .notFound)
+            let left = try await network.jetStream(alice).page(of: "PB_alice", from: .all, limit: 10).messages
+            #expect(left.map(\.subject) == ["postbox.alice.personal.~parley", "postbox.alice.play.bob"])
+            for connection in [alice, bob, keeper] { await connection.close() }
+        }
+    }
+
     @Test("Requests at the same time all take effect, whichever host answers", arguments: TestServers.all)
     func concurrentChanges(server: String) async throws {
         try await TestNetwork.run(server: server) { network in

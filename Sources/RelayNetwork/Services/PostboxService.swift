@@ -97,7 +97,11 @@ struct PostboxService: Sendable {
     ) async throws -> PostboxReply.Entry {
         for _ in 0..<8 {
             var (register, revision) = try await register(of: user)
-            let entry = try register.apply(change, request, at: Self.now)
+            let entry: PostboxReply.Entry
+            do throws(PostboxReply.Failure) { entry = try register.apply(change, request, at: Self.now) } catch {
+                try await finish(change, request.name, of: user, (register, revision), refused: error)
+                throw error
+            }
             do throws(NATSError) {
                 revision = try await bucket.update(
                     ByteBuffer(bytes: Wire.json(register)), for: user.key, revision: revision)
@@ -107,13 +111,30 @@ struct PostboxService: Sendable {
             }
             // A title is no part of an address.
             if change != .rename { _ = try await settle(user, (register, revision)) }
-            if change == .delete {
-                try await jetStream.purgeStream(
-                    user.postboxStream, filter: NetworkNames.letters(to: user.text, entry.id, from: "*"))
-            }
+            if change == .delete { try await deleteLetters(in: entry.id, of: user) }
             return entry
         }
         throw PostboxReply.Failure.unavailable
+    }
+
+    /// Brings to its end what was done already, and is refused for that: its service may have been ended halfway.
+    private func finish(
+        _ change: PostboxRegister.Change, _ name: String?, of user: UserName,
+        _ known: (value: PostboxRegister, revision: UInt64), refused failure: PostboxReply.Failure
+    ) async throws {
+        switch (change, failure) {
+        case (.create, .exists): _ = try await settle(user, known)
+        case (.delete, .notFound):
+            guard let name, !known.value.postboxes.contains(where: { $0.name == name }) else { return }
+            _ = try await settle(user, known)
+            try await deleteLetters(in: name, of: user)
+        default: break
+        }
+    }
+
+    private func deleteLetters(in postbox: String, of user: UserName) async throws(NATSError) {
+        try await jetStream.purgeStream(
+            user.postboxStream, filter: NetworkNames.letters(to: user.text, postbox, from: "*"))
     }
 
     /// Brings the stream in line with the register, until the register has not changed meanwhile: where another service
