@@ -121,7 +121,7 @@ struct PlainAnnouncer {
             guard let conversation = model.network.conversations.named(home),
                 let row = conversation.row(at: conversation.index(atOrAfter: .message(message.sequence))),
                 case .message(let line) = row, line.id == message.id, !conversation.isHidden(row),
-                own[message.id] == nil
+                !message.mayBeFromHere || own[message.id] == nil
             else { continue }
             if model.screen.viewBelowReader == .conversation(home) {
                 guard said[home].map({ message.sequence > $0 }) ?? false else { continue }

@@ -90,6 +90,31 @@ struct ConversationTests {
         #expect(desk.texts("chat.lobby") == ["5 first", "6 done", "9 done"])
     }
 
+    @Test("B64: another spelling of an id's letters is another id: both messages are shown")
+    func spelledID() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(
+            .topic(
+                "chat.lobby",
+                .messages([message(5, "done", id: "caf\u{E9}"), message(6, "done", id: "cafe\u{301}")])))
+        #expect(desk.texts("chat.lobby") == ["5 done", "6 done"])
+    }
+
+    @Test("Ids, names and texts in which one letter has any number of marks hold up nothing", .timeLimit(.minutes(1)))
+    func manyMarks() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("mine")
+        let letter = "e" + String(repeating: "\u{301}\u{316}", count: 200_000)
+        desk.send(
+            .topic(
+                "chat.lobby",
+                .messages([
+                    message(1, "one", from: letter, id: letter), message(2, letter, id: "x"),
+                    message(3, letter + "!", id: "x"),
+                ])))
+        #expect(desk.conversation("chat.lobby")?.rows.map(\.position) == (1...3).map { .message($0) })
+    }
+
     @Test("B65: a line that somebody else wrote under the user's name has a mark in place of ✓, and is new")
     func forged() throws {
         var desk = Desk.joined("chat.lobby")

@@ -52,7 +52,7 @@ final class LabTap: Sendable {
     private func kind(of event: TopicEvent, by subscription: String) -> LabEvent.Kind? {
         switch event {
         case .message(let message):
-            guard let known = state.withLockedValue({ $0.known[message.id] }) else {
+            guard message.mayBeFromHere, let known = state.withLockedValue({ $0.known[message.id] }) else {
                 return arrival(on: message.topic, by: subscription, message.sequence, message.isRecovered)
             }
             return known.topic == subscription ? .received(known.number, isRecovered: message.isRecovered) : nil
@@ -82,7 +82,10 @@ final class LabTap: Sendable {
 
     /// Whether a message is one of another writer whose arrival is counted.
     func counts(_ message: TopicMessage) -> Bool {
-        state.withLockedValue { $0.known[message.id] == nil && $0.restarts.isEmpty && $0.arrivals < Self.limit }
+        state.withLockedValue { state in
+            (!message.mayBeFromHere || state.known[message.id] == nil) && state.restarts.isEmpty
+                && state.arrivals < Self.limit
+        }
     }
 
     /// A subscription is over; another one may bring the same topics.

@@ -104,9 +104,19 @@ struct Conversation: Equatable, Sendable {
         case row(RowPosition, hiddenLines: Int)
     }
 
+    /// What names a message, told apart by its bytes: others have chosen it.
     private struct MessageKey: Hashable, Sendable {
         let topic: String
         let id: String
+
+        static func == (left: MessageKey, right: MessageKey) -> Bool {
+            left.id.utf8.elementsEqual(right.id.utf8) && left.topic.utf8.elementsEqual(right.topic.utf8)
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(bytesOf: topic)
+            hasher.combine(bytesOf: id)
+        }
     }
 
     init(name: String, isPattern: Bool) {
@@ -204,7 +214,7 @@ struct Conversation: Equatable, Sendable {
                 continue
             }
             if let known, let line = line(known, among: fresh), line.isRepeated(by: message) { continue }
-            let waiting = pending.firstIndex { $0.id == message.id && $0.topic == message.topic }
+            let waiting = pending.firstIndex { message.id.isSame(as: $0.id) && $0.topic == message.topic }
             if let waiting { pending.remove(at: waiting) }
             // Anybody can use an id once more: of several messages under it, the first one in the stream can be the
             // user's.
@@ -214,12 +224,13 @@ struct Conversation: Equatable, Sendable {
                 if let known { disown(known, user, among: &fresh) }
             }
             let isOwn = isFirst && (waiting != nil || message.isOwn && message.from == user)
+            let name = NameBook.cut(message.from ?? "")
             fresh.append(
                 StoredLine(
-                    id: message.id, topic: message.topic, sequence: message.sequence, name: message.from ?? "",
+                    id: message.id, topic: message.topic, sequence: message.sequence, name: name,
                     text: message.shownText, time: message.time, isOwn: isOwn,
-                    isClaimed: !isOwn && Self.isClaim(message.from, user), isRecovered: message.isRecovered,
-                    isMention: !isOwn && mention.isIn(message.text) && !isIgnored(message.from ?? "")
+                    isClaimed: !isOwn && Self.isClaim(name, user), isRecovered: message.isRecovered,
+                    isMention: !isOwn && mention.isIn(message.text) && !isIgnored(name)
                 )
             )
         }
@@ -642,10 +653,7 @@ struct Conversation: Equatable, Sendable {
 
     /// Whether a name says of a message which is not the user's own that it is the user's, or the network's, whose
     /// names begin with `~`.
-    private static func isClaim(_ name: String?, _ user: String?) -> Bool {
-        guard let name else { return false }
-        return name == user || name.hasPrefix("~")
-    }
+    private static func isClaim(_ name: String, _ user: String?) -> Bool { name == user || name.hasPrefix("~") }
 
     private mutating func update(_ sequence: UInt64, _ change: (inout StoredLine) -> Void) {
         let index = insertionIndex(.message(sequence))

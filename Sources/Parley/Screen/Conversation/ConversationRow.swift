@@ -20,7 +20,7 @@ struct StoredLine: Hashable, Sendable {
     let id: String
     let topic: String
     let sequence: UInt64
-    /// The name that the sender claims: unauthenticated text.
+    /// The name that the sender claims, as much of it as is looked at: unauthenticated text.
     let name: String
     let text: String
     var time: Timestamp
@@ -33,8 +33,11 @@ struct StoredLine: Hashable, Sendable {
     let isRecovered: Bool
     var isMention = false
 
-    /// Whether a message under the same id says the same: its sender published it twice.
-    func isRepeated(by message: TopicMessage) -> Bool { name == message.from ?? "" && text == message.shownText }
+    /// Whether a message under the same id says the same, to the byte: its sender published it twice.
+    func isRepeated(by message: TopicMessage) -> Bool {
+        name.utf8.elementsEqual(NameBook.cut(message.from ?? "").utf8)
+            && text.utf8.elementsEqual(message.shownText.utf8)
+    }
 
     /// The name as it is shown: one that is only claimed has a mark.
     var shownName: String { name.isEmpty ? "?" : isClaimed ? name + "?" : name }

@@ -77,7 +77,7 @@ extension ChatModel {
     /// Own lines whose message has come back from the stream need no acknowledgement to be counted as sent.
     func settleDelivered(_ messages: [Relay.TopicMessage]) {
         guard !network.outbox.messages.isEmpty else { return }
-        for message in messages {
+        for message in messages where message.mayBeFromHere {
             guard case .line(let name)? = network.outbox.messages[message.id]?.item, name == message.topic,
                 let conversation = network.conversations.named(message.topic),
                 !conversation.pending.contains(where: { $0.id == message.id })

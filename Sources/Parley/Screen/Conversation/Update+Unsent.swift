@@ -81,7 +81,7 @@ extension ChatModel {
         guard let pending = network.conversations.named(name)?.pending, !pending.isEmpty else { return [] }
         let failed = Set(pending.lazy.filter { !$0.isOutgoing }.map(\.id))
         guard !failed.isEmpty else { return [] }
-        return forget(messages.filter { $0.topic == name && failed.contains($0.id) }.map(\.id))
+        return forget(messages.filter { $0.topic == name && $0.mayBeFromHere && failed.contains($0.id) }.map(\.id))
     }
 
     /// Takes what the person does not need any more out of the local store.
@@ -223,4 +223,10 @@ extension ChatModel {
             conversation.scroll = isNewest ? .bottom : .row(.pending(line.number), hiddenLines: 0)
         }
     }
+}
+
+extension TopicMessage {
+    /// Whether its id may be that of a line of this machine, which is short. To look a long one up takes the square of
+    /// the number of marks on one letter.
+    var mayBeFromHere: Bool { id.utf8.count <= 1_024 }
 }

@@ -22,6 +22,14 @@ struct NameBook: Equatable, Sendable {
         if text.width > NameCut.least { long.append(text) }
     }
 
+    /// As much of a name as is looked at. To compare names takes the square of the number of marks on one letter, and
+    /// others have chosen how many those are.
+    static func cut(_ name: String) -> String {
+        let limit = 4 * characterLimit
+        guard name.utf8.count > limit else { return name }
+        return String(String.UnicodeScalarView(name.unicodeScalars.prefix(limit)))
+    }
+
     /// As much of a name as can show.
     static func shown(_ name: String) -> SafeText { SafeText(name: name, limit: characterLimit) }
 }
