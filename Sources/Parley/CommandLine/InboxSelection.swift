@@ -65,17 +65,22 @@ struct InboxPage {
 
     /// Takes in the next page of the whole list; returns where to go on reading, or nil where nothing more is needed.
     mutating func take(_ page: ListOutput<PostboxMessage>) -> String? {
+        let unreadable = page.unreadable.filter { isWanted(PostboxMessage($0)) }
         for letter in page.items where isWanted(letter) {
             guard output.items.count == limit else {
                 output.items.append(letter)
                 continue
             }
             // One more than are wanted tells where the next page begins.
-            output.nextToken = PostboxMessageID(letter.id).map {
-                PageToken(incarnation: $0.incarnation, sequence: $0.sequence).text
+            let next = PostboxMessageID(letter.id)
+            output.nextToken = next.map { PageToken(incarnation: $0.incarnation, sequence: $0.sequence).text }
+            output.unreadable += unreadable.filter { other in
+                guard let next, let place = PostboxMessageID(other.id) else { return true }
+                return place.sequence < next.sequence
             }
             return nil
         }
+        output.unreadable += unreadable
         return page.nextToken
     }
 }

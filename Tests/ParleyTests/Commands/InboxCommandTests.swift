@@ -176,6 +176,24 @@ struct InboxCommandTests {
         }
     }
 
+    @Test("B45 a persona's letters that cannot be read belong to the page on which they stand")
+    func unreadablePages() {
+        func unreadable(_ sequence: UInt64, in box: String) -> UnreadableLetter {
+            UnreadableLetter(
+                id: PostboxMessageID(incarnation: 7, sequence: sequence).text, createdAt: Desk.wall, postboxId: box,
+                from: "bob", bytes: 3)
+        }
+        let (second, third) = (unreadable(2, in: "shop"), unreadable(3, in: "other"))
+        let last = unreadable(5, in: "stall")
+        let letters = [Self.letter(1, in: "shop"), Self.letter(4, in: "stall")]
+        let list = ListOutput(items: letters, nextToken: nil, unreadable: [second, third, last])
+        for (limit, expected) in [(1, [second]), (2, [second, last])] {
+            var page = InboxPage(limit: limit) { $0.postboxId != "other" }
+            #expect(page.take(list) == nil)
+            #expect(page.output.items.count == limit && page.output.unreadable == expected)
+        }
+    }
+
     @Test("A subject stands in what scripts read, before the text for people, and moves no cursor")
     func subjects() {
         let letter = Self.letter(1, in: "work", subject: "The\u{1B}[2J build")
