@@ -46,6 +46,23 @@ extension EndToEndTests {
             #expect(postboxes.diagnostics.contains("no postbox service"), "\(postboxes)")
         }
 
+        @Test("B51 Letters are followed on the same connection as soon as there is a postbox")
+        func lateLetters() async throws {
+            let network = try await PlainNetwork(NATSServerProcess.anyBinary)
+            let alice = try PseudoTerminal(
+                try BuiltProduct.url("parley").path, ["chat", "chat.lobby", "--config", network.configuration],
+                environment: network.environment)
+            defer { alice.close() }
+            try await alice.waitFor("the connection") { $0.contains("● CONNECTED") }
+            try alice.type("/log")
+            try alice.press(.enter)
+            try await alice.waitFor("the letters to be refused") { $0.contains("The postbox does not exist") }
+            try await network.storeLetters(["letter 1"], to: "alice")
+            try await alice.waitFor("the letter to be counted") { $0.contains("● CONNECTED") && $0.contains("✉ 1") }
+            try alice.press(.ctrl("q"))
+            #expect(try await alice.waitForExit() == .exited(0))
+        }
+
         @Test("B51 A persona's letters are found by the postboxes kept here, and deleted by the network's word alone")
         func persona() async throws {
             let network = try await PlainNetwork(NATSServerProcess.anyBinary)

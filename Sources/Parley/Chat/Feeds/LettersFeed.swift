@@ -33,7 +33,7 @@ actor LettersFeed {
     /// Changes of the postboxes, one after the other.
     let inOrder: SerialTasks
     private let store: StoreFeed
-    /// Whether the letters that come are followed: not before the first connection, nor where it has failed.
+    /// Whether the letters that come are followed: not before the first connection, nor where it has failed a moment ago.
     private var isFollowing = false
     private var letters: PostboxEvents?
     private var rests = false
@@ -103,10 +103,16 @@ actor LettersFeed {
         guard isWanted, !isFollowing, core.client.status.state == .connected else { return }
         isFollowing = true
         listPostboxes()
-        core.begin { await self.follow() }
+        core.begin { await self.follow(after: Self.firstPause) }
     }
 
-    private func follow() async {
+    /// How long it takes until letters that could not be followed are followed again: longer each time.
+    private static let firstPause = Duration.seconds(5)
+    private static let longestPause = Duration.seconds(60)
+
+    /// - Parameter pause: after which it is begun again where it fails.
+    private func follow(after pause: Duration) async {
+        var pause = pause
         do throws(RelayError) {
             let counts = try await core.client.countMessages()
             await core.send(.postbox(.counts(counts)))
@@ -127,7 +133,7 @@ actor LettersFeed {
                     guard case .connected = status else { break }
                     // After an outage all may have changed elsewhere. Without the figures the subscription goes on.
                     if isAgain { listPostboxes() }
-                    isAgain = true
+                    (isAgain, pause) = (true, Self.firstPause)
                     if let counts = try? await core.client.countMessages() {
                         await core.send(.postbox(.counts(counts)))
                         await settleReadLetters(counts)
@@ -139,10 +145,21 @@ actor LettersFeed {
                 }
             }
         } catch {
-            await core.send(.postbox(.subscription(.error(error))))
-            // It is tried again with the next connection.
+            // That it goes on so is no news.
+            if pause == Self.firstPause { await core.send(.postbox(.subscription(.error(error)))) }
             (isFollowing, letters) = (false, nil)
+            // Whoever may not read letters may with the next connection at the earliest.
+            if case .notAuthorized = error { return }
+            core.begin { [pause] in await self.followAgain(after: pause) }
         }
+    }
+
+    /// Follows letters again on the same connection; where there is none, or a newer one, that has done so or will.
+    private func followAgain(after pause: Duration) async {
+        try? await Task.sleep(for: pause)
+        guard !Task.isCancelled, !isFollowing, core.client.status.state == .connected else { return }
+        isFollowing = true
+        await follow(after: min(pause * 2, Self.longestPause))
     }
 
     private func count() async {
