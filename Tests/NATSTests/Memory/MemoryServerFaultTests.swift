@@ -312,6 +312,55 @@ struct MemoryServerFaultTests {
         await connection.close()
     }
 
+    @Test(
+        "A reader learns that its stream ends before what it has read: made anew, or without its newest messages",
+        arguments: [true, false])
+    func shorterStream(isAnew: Bool) async throws {
+        let server = MemoryServer()
+        try server.createStream("S", subjects: ["s.>"])
+        for number in 1...3 { try server.store("s.a", Array("\(number)".utf8)) }
+        let connection = try await server.connect()
+        var reader = try JetStream(connection).orderedMessages(in: "S").makeAsyncIterator()
+        for number in 1...3 { #expect(try await reader.next()?.sequence == UInt64(number)) }
+        if isAnew {
+            server.deleteStream("S")
+            try server.createStream("S", subjects: ["s.>"])
+        } else {
+            server.dropNewest(2, in: "S")
+            server.deleteConsumers(of: "S")
+        }
+        try server.store("s.a", Array("new".utf8))
+        let error = await failure {
+            _ = try await reader.nextBatch(
+                LiveConsumer.BatchLimits(count: 1), until: .now() + .seconds(10), isolation: nil)
+        }
+        guard case .jetStream(let refusal) = error as? NATSError else {
+            throw TestFailure("\(String(describing: error))")
+        }
+        #expect(refusal.code == 410 && !refusal.isRetryable)
+        await connection.close()
+    }
+
+    @Test("A reader whose consumer is lost goes on where the stream ends with what it has read")
+    func equalStream() async throws {
+        let server = MemoryServer()
+        try server.createStream("S", subjects: ["s.>"])
+        try server.store("s.a", Array("1".utf8))
+        let connection = try await server.connect()
+        var reader = try JetStream(connection).orderedMessages(in: "S", filter: "s.a").makeAsyncIterator()
+        #expect(try await reader.next()?.sequence == 1)
+        server.deleteConsumers(of: "S")
+        try server.store("s.b", [])
+        let nothing = await failure {
+            _ = try await reader.nextBatch(
+                LiveConsumer.BatchLimits(count: 1), until: .now() + .milliseconds(500), isolation: nil)
+        }
+        #expect(isTimeout(nothing))
+        try server.store("s.a", Array("3".utf8))
+        #expect(try await reader.next()?.sequence == 3)
+        await connection.close()
+    }
+
     private static let streamNotFound = JetStreamFailure(
         code: 404, errorCode: JetStreamFailure.streamNotFound, text: "stream not found")
 

@@ -4,7 +4,8 @@ import NIOCore
 ///
 /// An ephemeral consumer without acknowledgements delivers them (ADR-17). Whenever its numbering shows a hole, its
 /// heartbeat stays away, or the server removed it, a new one takes over behind the last message that was handed out.
-/// When the connection ends the sequence throws; the reader goes on from `sequence + 1` over another connection.
+/// When the connection ends the sequence throws; the reader goes on from `sequence + 1` over another connection. It also
+/// throws (`jetStream`, 410) where the stream ends before that message by then: the place to go on is gone.
 public struct OrderedMessages: AsyncSequence, Sendable {
     /// A stored message.
     public typealias Element = StoredMessage
@@ -16,6 +17,19 @@ public struct OrderedMessages: AsyncSequence, Sendable {
 
     /// Starts reading: the consumer is made with the first `next`.
     public func makeAsyncIterator() -> Iterator { Iterator(source: self) }
+
+    /// The stream was made anew, or has lost its newest messages.
+    private var isBehind: NATSError {
+        .jetStream(
+            JetStreamFailure(code: 410, errorCode: 0, text: "the stream \(stream) ends before what was read of it"))
+    }
+
+    /// Checks that a stream which has nothing behind a sequence has come as far, and that a consumer begins there. The
+    /// sequences are given out again otherwise, and newer servers deliver nothing before they have reached that one.
+    private func checkReach(of sequence: UInt64, begin: UInt64?) async throws(NATSError) {
+        let end = try await jetStream.glance(at: stream, from: .new, filter: filter).deliveredSequence
+        guard min(end ?? sequence, begin ?? sequence) >= sequence else { throw isBehind }
+    }
 
     /// Reads messages one by one, or as many together as have come.
     public struct Iterator: AsyncIteratorProtocol {
@@ -108,6 +122,9 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                     let consumer = try await LiveConsumer(
                         in: source.stream, filter: source.filter, from: start, caution: caution, within: limit,
                         source.jetStream, isolation: actor)
+                    if let cursor, consumer.pendingAtStart == 0 {
+                        try await source.checkReach(of: cursor, begin: consumer.sequenceAtStart)
+                    }
                     self.consumer = consumer
                     if initiallyPending == nil { initiallyPending = consumer.pendingAtStart }
                     if cursor == nil, source.start == .new || source.start == .last {
@@ -115,9 +132,11 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                         cursor = consumer.sequenceAtStart
                     }
                 } catch {
-                    // A server that restarts or elects a leader answers late or not at all for a moment.
-                    guard error.isRetryable, source.jetStream.connection.isOpen,
-                        resets < 20, deadline.map({ .now() < $0 }) ?? true
+                    // A server that restarts or elects a leader answers late or not at all for a moment, and another
+                    // copy of the stream may lag behind the one that was read.
+                    let connection = source.jetStream.connection
+                    let passes = error.isRetryable || error == source.isBehind && connection.info.cluster != nil
+                    guard passes, connection.isOpen, resets < 20, deadline.map({ .now() < $0 }) ?? true
                     else { throw error }
                     try await pause(isolation: actor)
                 }
