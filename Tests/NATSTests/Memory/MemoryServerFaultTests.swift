@@ -364,6 +364,26 @@ struct MemoryServerFaultTests {
     private static let streamNotFound = JetStreamFailure(
         code: 404, errorCode: JetStreamFailure.streamNotFound, text: "stream not found")
 
+    @Test("A list of keys has what they have by now, though its consumer is lost midway and the bucket keeps a history")
+    func interruptedList() async throws {
+        let server = MemoryServer()
+        try server.createBucket("b", history: 5)
+        // More than one pull brings, so that the loss of the consumer is noticed.
+        for number in 1...1_200 { try server.store("$KV.b.\(number)", Array("\(number)".utf8)) }
+        try server.store("$KV.b.1199", [], headers: ["KV-Operation": "DEL"])
+        try server.store("$KV.b.1200", Array("new".utf8))
+        let connection = try await server.connect()
+        let bucket = try KeyValueBucket("b", JetStream(connection))
+        var found: [KeyValueEntry] = []
+        try await bucket.forEachEntry { entry in
+            if found.isEmpty { server.deleteConsumers(of: "KV_b") }
+            found.append(entry)
+        }
+        #expect(found.map(\.key) == (1...1_198).map(String.init) + ["1200"])
+        #expect(found.last.map { String(buffer: $0.value) } == "new")
+        await connection.close()
+    }
+
     @Test("Buckets, deleted consumers and identifiers that are forgotten")
     func buckets() async throws {
         let server = MemoryServer()

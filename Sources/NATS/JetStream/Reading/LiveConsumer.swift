@@ -54,7 +54,7 @@ package final class LiveConsumer {
     /// How many messages are on the list of each subject's newest one, which the server makes with the consumer. It
     /// strikes a message off that list before it knows whether a pull has room for it, so one that did not fit would be
     /// lost.
-    private let listed: UInt64
+    let listed: UInt64
     /// Why no more messages come, as it was found behind the last of them.
     package private(set) var ending: Ending?
     /// Its filter, and the stream's sequence that it has come to; nil where the server did not say where it begins.
@@ -187,7 +187,7 @@ package final class LiveConsumer {
                 ending = .cut
                 return
             }
-            if caution > 0 { goOn(oneByOne: isEmpty ? Self.caution : caution - 1) }
+            if caution > 0 { goOn(oneByOne: isEmpty ? max(Self.caution, caution - 1) : caution - 1) }
         } else {
             switch try pulls.status(message) {
             case .alive(let sent)?:

@@ -40,10 +40,15 @@ public struct OrderedMessages: AsyncSequence, Sendable {
         private var resets = 0
         /// How many messages the next consumer is to bring one by one.
         private var caution = 0
+        /// Whether some of the list of each subject's newest message may be to come.
+        private var isListing: Bool
         /// How many matching messages the stream held when reading began; nil before the first `next` or `open`.
         public private(set) var initiallyPending: UInt64?
 
-        init(source: OrderedMessages) { self.source = source }
+        init(source: OrderedMessages) {
+            self.source = source
+            isListing = source.start == .lastPerSubject
+        }
 
         /// The next message; nil when the task was cancelled or the connection closed by its owner.
         public mutating func next() async throws(NATSError) -> StoredMessage? {
@@ -70,8 +75,14 @@ public struct OrderedMessages: AsyncSequence, Sendable {
             while true {
                 try await open(until: deadline, isolation: actor)
                 guard let reader = consumer else { continue }
-                let messages = try await reader.next(limits, until: deadline, isolation: actor)
+                var messages = try await reader.next(limits, until: deadline, isolation: actor)
                 if let last = messages.last {
+                    if isListing {
+                        // One that was made anew begins with what has been handed out.
+                        if let cursor { messages.removeAll { $0.sequence <= cursor } }
+                        isListing = reader.received < reader.listed && last.pending != 0
+                        if messages.isEmpty { continue }
+                    }
                     cursor = last.sequence
                     resets = 0
                     return messages
@@ -80,7 +91,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                 case .closed, .failed, nil: return nil
                 case .cut:
                     consumer = nil
-                    caution = LiveConsumer.caution
+                    // A list that is made anew has the same message at the same place, and perhaps more of the kind.
+                    caution = LiveConsumer.caution + (isListing ? Int(clamping: reader.listed) : 0)
                 case .lost:
                     caution = reader.caution
                     consumer = nil
@@ -115,15 +127,17 @@ public struct OrderedMessages: AsyncSequence, Sendable {
         public mutating func open(
             until deadline: NIODeadline? = nil, isolation actor: isolated (any Actor)? = #isolation
         ) async throws(NATSError) {
-            let start = cursor.map { StartPosition.sequence($0 + 1) } ?? source.start
+            // A list that has not come whole is made anew: behind the cursor are also messages that others have replaced.
+            let start = (isListing ? nil : cursor.map { StartPosition.sequence($0 + 1) }) ?? source.start
             while consumer == nil {
                 do throws(NATSError) {
                     let limit = deadline.map { Duration.nanoseconds(($0 - .now()).nanoseconds) }
                     let consumer = try await LiveConsumer(
                         in: source.stream, filter: source.filter, from: start, caution: caution, within: limit,
                         source.jetStream, isolation: actor)
-                    if let cursor, consumer.pendingAtStart == 0 {
-                        try await source.checkReach(of: cursor, begin: consumer.sequenceAtStart)
+                    if let cursor, isListing || consumer.pendingAtStart == 0 {
+                        try await source.checkReach(
+                            of: cursor, begin: isListing ? cursor : consumer.sequenceAtStart)
                     }
                     self.consumer = consumer
                     if initiallyPending == nil { initiallyPending = consumer.pendingAtStart }
