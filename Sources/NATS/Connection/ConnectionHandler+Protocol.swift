@@ -83,9 +83,9 @@ extension ConnectionHandler: ProtocolSink {
     func receivedError(_ text: String) {
         guard isAlive else { return }
         deliverStaged()
-        do throws(NATSError) {
-            try allowance.refused(afterSending: core.outbound.progress.written)
-        } catch { return fail(error) }
+        // A long piece counts as written only when all of it is, and the server may refuse its beginning before.
+        let (written, unwritten) = core.outbound.progress
+        do throws(NATSError) { try allowance.refused(afterSending: written + unwritten) } catch { return fail(error) }
         switch ServerErrorText(text) {
         case .fatal(let error): fail(error)
         case .publishRefused(let subject):

@@ -53,6 +53,27 @@ struct ChannelConnectionTests {
         #expect(await connection.waitUntilClosed() == NATSError.closedByServer(nil))
     }
 
+    @Test("A server may refuse all that it is sent before this side knows how much has left")
+    func refusedEarly() async throws {
+        let channel = try await channel()
+        let connecting = try await connecting(over: channel)
+        try await channel.writeInbound(ByteBuffer(string: "INFO {\"server_id\":\"S\",\"headers\":true}\r\n"))
+        _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
+        try await channel.writeInbound(ByteBuffer(string: "PONG\r\n"))
+        let connection = try await connecting.value
+        await channel.testingEventLoop.run()
+        let isHeld = connection.core.hold()
+        #expect(isHeld)
+        let count = 2 * ServerAllowance.refusals
+        for _ in 0..<count { try connection.publish([UInt8](), to: "a") }
+        let refusal = "-ERR 'Permissions Violation for Publish to \"a\"'\r\n"
+        try await channel.writeInbound(ByteBuffer(string: String(repeating: refusal, count: count)))
+        #expect(connection.isOpen)
+        connection.core.release()
+        try await channel.close().get()
+        #expect(await connection.waitUntilClosed() == NATSError.closedByServer(nil))
+    }
+
     @Test("A refused login closes the channel")
     func refused() async throws {
         let channel = try await channel()
