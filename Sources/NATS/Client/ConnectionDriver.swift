@@ -231,7 +231,10 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     }
 
     private func watchNetwork(for owner: isolated Owner) {
-        guard let servers = owner.watchedServers else { return }
+        guard let servers = owner.watchedServers else {
+            if network.end() { handle(.networkReturned, for: owner) }
+            return
+        }
         network.follow(servers) { [weak owner] change, servers in
             await owner?.run { $0.connection.networkChanged(change, for: servers, of: $0) }
         }

@@ -116,6 +116,27 @@ struct ConnectionClientTests {
         await client.close()
     }
 
+    @Test("B19 a client that takes a way to servers of this machine needs no network from then on")
+    func otherWayWithoutNetwork() async throws {
+        let network = try MemoryNetwork()
+        network.server.refuseDials(with: Self.refusal)
+        var configuration = network.configuration()
+        configuration.servers = .fixed([ServerAddress(host: "192.0.2.1")])
+        configuration.followsNetwork = true
+        let client = network.client(configuration)
+        await client.beginConnecting()
+        // As where no network leads to the first server.
+        await client.setNetworkAvailable(false)
+        try await eventually("the wait for a network") { client.status.reason == .networkUnavailable }
+        network.server.refuseDials(with: nil)
+        let discovered = RelayConfiguration.Servers.discovered { () throws(RelayError) in
+            [ServerAddress(host: "127.0.0.1")]
+        }
+        await client.take(RelayRoute(servers: discovered))
+        try await client.state(is: .connected)
+        await client.close()
+    }
+
     @Test("B16 disconnect while waiting for the next attempt is final")
     func disconnectInBackoff() async throws {
         let network = try MemoryNetwork()

@@ -27,6 +27,12 @@ struct WatchedNetwork: Sendable {
     /// Whether these are the servers of now; news of other ones comes too late.
     func isWatching(_ servers: [ServerAddress]) -> Bool { servers == self.servers }
 
+    /// Forgets the servers; returns whether there were any, whose network says nothing of others.
+    mutating func end() -> Bool {
+        rest()
+        return exchange(&servers, with: nil) != nil
+    }
+
     /// Watches nothing until the next call of `follow`, which reports how things are then.
     mutating func rest() {
         watcher?.cancel()
