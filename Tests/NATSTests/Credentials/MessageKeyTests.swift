@@ -21,6 +21,22 @@ struct MessageKeyTests {
         #expect(Set(others + [hash]).count == 5)
     }
 
+    @Test("B2: claims and a token show nothing of the message key in them, nor of the token")
+    func carriers() throws {
+        let key = MessageKey(of: "bob", derivedFrom: network)
+        var claims = UserClaims(subject: NKeyPair.generate(.user).publicKey, name: "bob", grant: UserGrant())
+        claims.messageKey = key.text
+        let text = try claims.encode(signedBy: network)
+        let token = try JSONWebToken(parsing: text)
+        #expect(try token.claims(as: UserClaims.self).messageKey == key.text)
+        var dumped = ""
+        dump(claims, to: &dumped)
+        dump(token, to: &dumped)
+        let shown = "\(claims) \(token) \(String(reflecting: claims)) \(String(reflecting: token)) \(dumped)"
+        #expect(!shown.contains(key.text) && !shown.contains(text.prefix(20)) && !shown.contains(text.suffix(20)))
+        #expect(shown.contains(claims.subject))
+    }
+
     @Test("B2: a message key shows nothing of itself, and no other text is one")
     func secret() {
         let key = MessageKey(of: "bob", derivedFrom: network)

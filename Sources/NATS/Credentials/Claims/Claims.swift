@@ -122,6 +122,20 @@ extension Claims: Codable {
     }
 }
 
+extension Claims: CustomStringConvertible, CustomReflectable {
+    /// The key that the claims are about; the message key stays hidden.
+    public var description: String { "Claims(\(subject))" }
+    /// A mirror without the message key.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "subject": subject, "name": name as Any, "issuer": issuer as Any, "issuedAt": issuedAt as Any,
+                "expires": expires as Any, "grant": grant,
+            ])
+    }
+}
+
 /// What one kind of NATS token grants: the `nats` part of its claims.
 public protocol ClaimsGrant: Codable, Hashable, Sendable {
     /// The name of the kind on the wire.

@@ -64,3 +64,10 @@ public struct JSONWebToken: Hashable, Sendable {
         return claims
     }
 }
+
+extension JSONWebToken: CustomStringConvertible, CustomReflectable {
+    /// Nothing of the token, which alone may be a login.
+    public var description: String { "JSONWebToken(hidden)" }
+    /// Nothing of the token.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
