@@ -136,7 +136,9 @@ extension ServerInfo {
         case ("host", .text(let text)): host = text
         case ("port", .number(let number)): port = number
         case ("headers", .truth(let truth)): supportsHeaders = truth
-        case ("max_payload", .number(let number)): maximumPayload = number
+        // A server that is configured without a limit says −1.
+        case ("max_payload", .number(let number)):
+            maximumPayload = number < 0 ? ProtocolDecoder.maximumContent : number
         case ("jetstream", .truth(let truth)): hasJetStream = truth
         case ("auth_required", .truth(let truth)): requiresAuthentication = truth
         case ("tls_required", .truth(let truth)): requiresTLS = truth

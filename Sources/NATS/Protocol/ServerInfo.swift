@@ -12,7 +12,8 @@ public struct ServerInfo: Sendable, Hashable {
     public var port: Int?
     /// Whether messages may carry headers.
     public var supportsHeaders: Bool?
-    /// Largest message it takes, in bytes, headers included. An account's limit may lower it after login.
+    /// Largest message it takes, in bytes, headers included; 64 MiB where it has no limit. An account's limit may lower
+    /// it after login.
     public var maximumPayload: Int = 1_048_576
     /// Whether JetStream is on at this server.
     public var hasJetStream: Bool?

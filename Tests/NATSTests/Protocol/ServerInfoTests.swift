@@ -64,6 +64,13 @@ struct ServerInfoTests {
         #expect(read.connectURLs == (0..<ServerInfo.maximumConnectURLs).map { "h\($0):4222" })
     }
 
+    @Test("takes a server without a limit for messages for one that takes the largest there are")
+    func noLimit() throws {
+        let read = try info("{\"max_payload\":-1}")
+        #expect(read.maximumPayload == 64 << 20)
+        #expect(try info("{\"max_payload\":0}", after: read).maximumPayload == 0)
+    }
+
     @Test("takes a field of another type for absent", arguments: ["{\"max_payload\":\"x\"}", "{\"port\":null}", "{}"])
     func lenient(text: String) throws {
         #expect(try info(text).maximumPayload == 1_048_576)
