@@ -217,9 +217,10 @@ struct ClosedAccountTests {
             _ = try await administrator.add(user: "alice")
             let lost = try await administrator.makeKey(of: "alice")
             try await administrator.revoke(key: lost.key.id, of: "alice")
+            let token = try await network.token(lifetime: -60)
             try await administrator.ban(user: "alice", reason: "spam")
             let revoked = try network.client(credentials: RelayCredentials(lost.credentials))
-            let expired = try network.client(credentials: .accessToken(network.token(lifetime: -60)))
+            let expired = try network.client(credentials: .accessToken(token))
             for (client, code) in [(revoked, 31_004), (expired, 31_020)] {
                 await #expect(throws: RelayError.self) { try await client.connect(timeLimit: 60) }
                 #expect(RongCloudCode(client.status)?.rawValue == code, "\(client.status)")

@@ -28,7 +28,7 @@ public struct OrderedMessages: AsyncSequence, Sendable {
     /// sequences are given out again otherwise, and newer servers deliver nothing before they have reached that one.
     private func checkReach(of sequence: UInt64, begin: UInt64?) async throws(NATSError) {
         let end = try await jetStream.glance(at: stream, from: .new, filter: filter).deliveredSequence
-        guard min(end ?? sequence, begin ?? sequence) >= sequence else { throw isBehind }
+        guard Swift.min(end ?? sequence, begin ?? sequence) >= sequence else { throw isBehind }
     }
 
     /// Reads messages one by one, or as many together as have come.
