@@ -209,7 +209,7 @@ extension EndToEndTests {
             try await chat.waitFor("what is missing") { $0.contains("without 1 topic") }
             try network.reload(rules("nothing"))
             try await chat.waitFor("all of it", deadline: .seconds(120)) {
-                $0.contains("● CONNECTED") && !$0.contains("without")
+                $0.contains("● CONNECTED") && !$0.contains("without 1 topic")
             }
             try chat.type("back")
             try chat.press(.enter)

@@ -217,7 +217,7 @@ struct ClosedAccountTests {
             _ = try await administrator.add(user: "alice")
             let lost = try await administrator.makeKey(of: "alice")
             try await administrator.revoke(key: lost.key.id, of: "alice")
-            let token = try await network.token(lifetime: -60)
+            let token = try network.token(lifetime: -60)
             try await administrator.ban(user: "alice", reason: "spam")
             let revoked = try network.client(credentials: RelayCredentials(lost.credentials))
             let expired = try network.client(credentials: .accessToken(token))
