@@ -25,7 +25,8 @@ struct NameBook: Equatable, Sendable {
     /// As much of a name as is looked at. To compare names takes the square of the number of marks on one letter, and
     /// others have chosen how many those are.
     static func cut(_ name: String) -> String {
-        let limit = 4 * characterLimit
+        // One more than is taken for a name that can be typed.
+        let limit = 4 * characterLimit + 1
         guard name.utf8.count > limit else { return name }
         return String(String.UnicodeScalarView(name.unicodeScalars.prefix(limit)))
     }
