@@ -165,9 +165,6 @@ struct ProvisionedTests {
                 #expect(!report.isWhole)
                 return report.troubles.contains { $0.hasPrefix("Nothing more is stored") }
             }
-            // Whoever looks after the disk begins with a network that stores.
-            _ = try await site.provision { ($0.applies, $0.looksAfterDisk) = (true, true) }
-            try await eventually("the account that stores") { try await limit() == -1 }
             await owner.close()
         }
     }

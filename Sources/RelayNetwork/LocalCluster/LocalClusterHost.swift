@@ -108,7 +108,8 @@ private struct LocalClusterRun: Sendable {
 
     /// Runs until a signal comes, or it cannot go on, as without a server that never answers.
     func run() async throws(NetworkError) -> NetworkHost.Outcome {
-        try await untilOneEnds(
+        try letStore()
+        return try await untilOneEnds(
             among: (0..<LocalCluster.size).map { index in
                 {
                     try await keeper(ofServer: index).run()
@@ -125,6 +126,18 @@ private struct LocalClusterRun: Sendable {
                     return .stopped
                 },
             ])
+    }
+
+    /// Lays tokens ready by which the network stores, whatever its servers were told before: those that were told to
+    /// store nothing would not find what they hold again. Whoever looks after the disk tells them anew.
+    private func letStore() throws(NetworkError) {
+        guard PrivateFile.exists(IdentityFiles(folder: directory.keys).names) else { return }
+        let identity = try NetworkIdentity.open(in: directory)
+        let token = try AccountSigner(directory, identity).networkToken(acceptsMessages: true)
+        for index in 0..<LocalCluster.size {
+            let path = "\(cluster.server(index).accounts)/\(identity.account.text).jwt"
+            if PrivateFile.exists(path) { try PrivateFile.write(token.utf8, to: path) }
+        }
     }
 
     private func keeper(ofServer index: Int) -> ProcessKeeper {
@@ -168,7 +181,7 @@ private struct LocalClusterRun: Sendable {
         wanted.servers = addresses.map { "\($0)" }
         wanted.replicas = LocalCluster.size
         wanted.operatorKeyFile = IdentityFiles(folder: directory.keys).operatorSeed
-        (wanted.applies, wanted.looksAfterDisk, wanted.logger) = (true, true, log)
+        (wanted.applies, wanted.logger) = (true, log)
         let provision = try NetworkProvision(LocalCluster.name, directory: directory, options: wanted)
         try await persist(
             until: .now + Self.startTimeout, every: .milliseconds(250),

@@ -33,8 +33,6 @@ public struct NetworkProvision: Sendable {
         public var losesCopies = false
         /// Whether messages that do not fit new bounds may be deleted.
         public var losesMessages = false
-        /// Whether whoever provisions looks after the servers' disk from then on, and begins with a network that stores.
-        var looksAfterDisk = false
         /// Receives what is found and made; silent by default.
         public var logger = Logger.silent
 
@@ -177,7 +175,7 @@ public struct NetworkProvision: Sendable {
                 let isKept = kept.contains(claims.subject)
                 if isKept, let present = try await system.keptToken(ofAccount: claims.subject) {
                     // Whoever looks after the disk lets the network store again when there is room, and nobody else.
-                    if user == nil, !options.looksAfterDisk, NetworkAccount.isClosedToMessages(present) {
+                    if user == nil, NetworkAccount.isClosedToMessages(present) {
                         claims = signer.networkClaims(acceptsMessages: false)
                     }
                     part.changes = claims.differences(from: present)
