@@ -183,6 +183,18 @@ struct LedgerTests {
         }
     }
 
+    @Test("An outage that no fault of the lab has brought takes as long as it took, whatever was over before it")
+    func outageOfItsOwn() {
+        var story = Story()
+        story.status("connected", at: 10)
+        story.tell(.fault(LabFault("cut", .struck)), at: 100)
+        story.status("reconnecting", attempt: 1, at: 105)
+        story.status("connected", at: 150)
+        story.status("reconnecting", attempt: 1, at: 9_000)
+        story.status("connected", at: 9_300)
+        #expect(story.run.ledger.figures.recovery == .ms(300))
+    }
+
     @Test("The longest of several outages counts")
     func longest() {
         var story = Story()

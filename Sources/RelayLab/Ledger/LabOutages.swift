@@ -38,6 +38,8 @@ struct LabOutages: Hashable, Sendable {
         } else if wasConnected, status.state != "suspended" {
             noticed = now
             if let unnoticed { notice = max(notice ?? .zero, now - unnoticed) }
+            // What was over before has nothing to do with this one.
+            if unnoticed == nil { cleared = nil }
             unnoticed = nil
         }
     }
