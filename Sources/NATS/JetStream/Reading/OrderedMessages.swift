@@ -4,8 +4,8 @@ import NIOCore
 ///
 /// An ephemeral consumer without acknowledgements delivers them (ADR-17). Whenever its numbering shows a hole, its
 /// heartbeat stays away, or the server removed it, a new one takes over behind the last message that was handed out.
-/// When the connection ends the sequence throws; the reader goes on from `sequence + 1` over another connection. It also
-/// throws (`jetStream`, 410) where the stream ends before that message by then: the place to go on is gone.
+/// When the connection ends the sequence throws; the reader goes on from `sequence + 1` over another connection. It
+/// also throws (`jetStream`, 410) where the stream ends before that message by then: the place to go on is gone.
 public struct OrderedMessages: AsyncSequence, Sendable {
     /// A stored message.
     public typealias Element = StoredMessage
@@ -127,7 +127,7 @@ public struct OrderedMessages: AsyncSequence, Sendable {
         public mutating func open(
             until deadline: NIODeadline? = nil, isolation actor: isolated (any Actor)? = #isolation
         ) async throws(NATSError) {
-            // A list that has not come whole is made anew: behind the cursor are also messages that others have replaced.
+            // A list that has not come whole is made anew: behind the cursor are also messages that were replaced.
             let start = (isListing ? nil : cursor.map { StartPosition.sequence($0 + 1) }) ?? source.start
             while consumer == nil {
                 do throws(NATSError) {

@@ -33,7 +33,7 @@ actor LettersFeed {
     /// Changes of the postboxes, one after the other.
     let inOrder: SerialTasks
     private let store: StoreFeed
-    /// Whether the letters that come are followed: not before the first connection, nor where it has failed a moment ago.
+    /// Whether the letters that come are followed: not before the first connection, nor where that failed a moment ago.
     private var isFollowing = false
     private var letters: PostboxEvents?
     private var rests = false
