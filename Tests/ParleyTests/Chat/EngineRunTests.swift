@@ -11,6 +11,14 @@ import Testing
 struct EngineRunTests {
     private struct Failure: Error {}
 
+    /// The way to a server that never answers, with a local store.
+    private static func connector(to silent: LoopbackSocket, keepingIn path: String) throws -> Connector {
+        var plan = ConnectionPlan(
+            target: .servers([ServerAddress(host: "127.0.0.1", port: silent.port)], .none, user: "alice"))
+        plan.store = path
+        return try Connector(plan, for: .chat(.ignore))
+    }
+
     @Test("What is asked of an engine that is not there yet waits for it, up to a limit")
     func limit() {
         let engine = EngineRun(queue: EventQueue {})
@@ -26,13 +34,9 @@ struct EngineRunTests {
     func end() async throws {
         let folder = try TemporaryDirectory("engine")
         let path = folder.path("alice.sqlite")
-        // Nobody answers there.
         let silent = try LoopbackSocket.listening()
-        var plan = ConnectionPlan(
-            target: .servers([ServerAddress(host: "127.0.0.1", port: silent.port)], .none, user: "alice"))
-        plan.store = path
         let queue = EventQueue {}
-        let engine = ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
+        let engine = ChatEngine(try Self.connector(to: silent, keepingIn: path), queue: queue)
         let (stream, requests) = AsyncStream.makeStream(of: ChatEngine.Request.self)
         let (kept, letGo) = (Gate(), Gate())
         let line = KeptLine("typed")
@@ -60,14 +64,10 @@ struct EngineRunTests {
     func held() async throws {
         let folder = try TemporaryDirectory("engine")
         let path = folder.path("alice.sqlite")
-        // Nobody answers there.
         let silent = try LoopbackSocket.listening()
-        var plan = ConnectionPlan(
-            target: .servers([ServerAddress(host: "127.0.0.1", port: silent.port)], .none, user: "alice"))
-        plan.store = path
         let configuration = try ChatConfiguration(flag: nil, profile: nil, ["HOME": folder.path("")])
         nonisolated(unsafe) let run = EngineRun(queue: EventQueue {})
-        run.start(try Connector(plan, for: .chat(.ignore)), configuration)
+        run.start(try Self.connector(to: silent, keepingIn: path), configuration)
         run.hold(.store(.open))
         run.hold(.store(.keepLine(KeptLine("typed"))))
         await blocking { EngineRun.end([run]) }

@@ -97,17 +97,22 @@ struct ConnectionClientTests {
         network.server.setSilent(false)
     }
 
-    @Test("B19 the network is judged by the servers of the present session")
-    func otherServers() async throws {
-        let network = try MemoryNetwork()
-        network.server.refuseDials(with: Self.refusal)
+    /// A client that connects to a server to which no network leads.
+    private static func clientWithoutNetwork(_ network: MemoryNetwork) async -> RelayClient {
+        network.server.refuseDials(with: refusal)
         var configuration = network.configuration()
         configuration.servers = .fixed([ServerAddress(host: "192.0.2.1")])
         configuration.followsNetwork = true
         let client = network.client(configuration)
         await client.beginConnecting()
-        // As where no network leads to the first server.
         await client.setNetworkAvailable(false)
+        return client
+    }
+
+    @Test("B19 the network is judged by the servers of the present session")
+    func otherServers() async throws {
+        let network = try MemoryNetwork()
+        let client = await Self.clientWithoutNetwork(network)
         await client.disconnect()
         network.server.refuseDials(with: nil)
         let here = ServerAddress(host: "127.0.0.1")
@@ -119,14 +124,7 @@ struct ConnectionClientTests {
     @Test("B19 a client that takes a way to servers of this machine needs no network from then on")
     func otherWayWithoutNetwork() async throws {
         let network = try MemoryNetwork()
-        network.server.refuseDials(with: Self.refusal)
-        var configuration = network.configuration()
-        configuration.servers = .fixed([ServerAddress(host: "192.0.2.1")])
-        configuration.followsNetwork = true
-        let client = network.client(configuration)
-        await client.beginConnecting()
-        // As where no network leads to the first server.
-        await client.setNetworkAvailable(false)
+        let client = await Self.clientWithoutNetwork(network)
         try await eventually("the wait for a network") { client.status.reason == .networkUnavailable }
         network.server.refuseDials(with: nil)
         let discovered = RelayConfiguration.Servers.discovered { () throws(RelayError) in
