@@ -144,7 +144,7 @@ func message(
     let time = Timestamp(milliseconds: Desk.wall.milliseconds + minutes * 60_000)
     return TopicMessage(
         id: id ?? "m\(sequence)", topic: topic, sequence: sequence, from: name, text: text, message: .string(text),
-        time: time, sentAt: time, isRecovered: isRecovered, isOwn: isOwn ?? (name == "alice"))
+        time: time, sentAt: time, isRecovered: isRecovered, isOwn: isOwn ?? name.isSame(as: "alice"))
 }
 
 /// A letter in a postbox.
