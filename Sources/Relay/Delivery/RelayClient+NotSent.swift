@@ -17,7 +17,8 @@ extension RelayClient {
     /// what becomes of it. Where several processes ask for the same message, one sends it.
     ///
     /// - Throws: ``RelayError/notFound(_:)`` when no message under this identifier waits for the person,
-    ///   ``RelayError/storage(_:)``, and what ``enqueue(topic:message:id:)`` throws, after which it goes on waiting.
+    ///   ``RelayError/storage(_:)``, and what ``enqueue(topic:message:id:)`` throws, after which it goes on waiting,
+    ///   for that reason where it was refused.
     public func sendAgain(id: String) async throws(RelayError) {
         let store = await settledStore()
         if try await publisher.sendAgain(id) { return }

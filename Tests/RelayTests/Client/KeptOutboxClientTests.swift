@@ -249,6 +249,29 @@ struct KeptOutboxClientTests {
         await next.close()
     }
 
+    @Test("B32 what is sent again and refused again is kept with the latest reason")
+    func refusedAgain() async throws {
+        let kept = try KeptOutbox()
+        let text = String(repeating: "x", count: 4_097)
+        var configuration = kept.configuration()
+        configuration.maximumMessageBytes = 2_048
+        let client = try await kept.network.connected(configuration)
+        let earlier = RelayError.tooLarge(bytes: text.utf8.count, limit: 2_048)
+        await #expect(throws: earlier) {
+            try await client.enqueueLine(topic: "chat.room", text: text, id: "long", keepsRefused: true)
+        }
+        #expect(try await client.notSent().map(\.reason) == [earlier.words])
+        await client.close()
+        configuration.maximumMessageBytes = 4_096
+        let next = try await kept.network.connected(configuration)
+        let latest = RelayError.tooLarge(bytes: text.utf8.count, limit: 4_096)
+        await #expect(throws: latest) { try await next.sendAgain(id: "long") }
+        let listed = try await next.notSent()
+        #expect(listed.map(\.reason) == [latest.words] && listed.allSatisfy { !$0.mayBeStored })
+        await next.close()
+        #expect(try await kept.rows().map(\.state) == [.notSent(latest.words)])
+    }
+
     @Test("B32 a letter that was refused for its size is kept with its reason")
     func longLetter() async throws {
         let kept = try KeptOutbox()

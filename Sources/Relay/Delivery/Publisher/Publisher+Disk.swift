@@ -199,7 +199,7 @@ extension Publisher {
 
     /// Sends a message that was not sent again; false when there is none.
     ///
-    /// - Throws: why it is not taken, after which it waits for the person as before.
+    /// - Throws: why it is not taken, for which it waits for the person from then on.
     func sendAgain(_ id: String) async throws(RelayError) -> Bool {
         guard let (store, run) = await written(), let kept = try await store.claim(notSent: id, for: run) else {
             return false
@@ -207,7 +207,8 @@ extension Publisher {
         do throws(RelayError) {
             try await submit(kept.message.handedOverAgain())
         } catch {
-            let words = kept.state.reason ?? error.words
+            // Without a session nobody has looked at it: it waits for the reason that it had.
+            let words = error == .notConnected ? kept.state.reason ?? error.words : error.words
             decide { state in
                 guard state.disk.isOn else { return }
                 state.disk.journal.notSent(id, because: words, mayBeStored: kept.message.mayBeStored)
