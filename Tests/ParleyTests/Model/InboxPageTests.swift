@@ -16,6 +16,17 @@ struct InboxPageTests {
         }
     }
 
+    /// A letter as the network stores it, which has its place in its id.
+    private func stored(_ sequence: UInt64) -> PostboxMessage {
+        let id = PostboxMessageID(incarnation: 7, sequence: sequence).text
+        return PostboxMessage(
+            id: id, createdAt: Desk.wall, updatedAt: Desk.wall, ownerId: "alice", sudoId: "s1", postboxId: "b1",
+            message: "letter \(sequence)", from: "bob")
+    }
+
+    /// The places of the letters that are shown.
+    private func numbers(_ desk: Desk) -> [UInt64] { ids(desk).compactMap { PostboxMessageID($0)?.sequence } }
+
     // MARK: Letters that come meanwhile
 
     @Test("B41: a letter that comes while a page is being listed is there afterwards, once")
@@ -91,13 +102,6 @@ struct InboxPageTests {
 
     @Test("The first page keeps its length while letters come: what it has no room for is on the next page")
     func length() throws {
-        func stored(_ sequence: UInt64) -> PostboxMessage {
-            let id = PostboxMessageID(incarnation: 7, sequence: sequence).text
-            return PostboxMessage(
-                id: id, createdAt: Desk.wall, updatedAt: Desk.wall, ownerId: "alice", sudoId: "s1", postboxId: "b1",
-                message: "letter \(sequence)", from: "bob")
-        }
-        func numbers(_ desk: Desk) -> [UInt64] { ids(desk).compactMap { PostboxMessageID($0)?.sequence } }
         let size = UInt64(Desk.inbox([]).model.network.inbox.pageSize)
         var desk = Desk.inbox((1...size).reversed().map(stored))
         for sequence in size + 1...size + 3 { desk.send(.postbox(.created(stored(sequence)))) }
@@ -119,6 +123,69 @@ struct InboxPageTests {
         #expect(numbers(oldest) == Array(1...size) && shows(oldest, "─ 2 newer"))
         let next = PageToken(incarnation: 7, sequence: size + 1, order: .oldestFirst).text
         #expect(oldest.press(.alt("n")).isListing(token: next, order: .oldestFirst))
+    }
+
+    @Test("Until the person chooses a letter, the newest one is selected, in view", arguments: [0, 1, 5] as [UInt64])
+    func newest(before: UInt64) {
+        var desk = Desk.inbox((0..<before).reversed().map { stored($0 + 1) })
+        let size = UInt64(desk.model.network.inbox.pageSize)
+        let last = before + 40
+        for sequence in before + 1...last { desk.send(.postbox(.created(stored(sequence)))) }
+        #expect(numbers(desk) == Array((last - size + 1...last).reversed()))
+        #expect(desk.model.network.inbox.selected == 0)
+        #expect(main(desk).first?.contains("letter \(last)") == true)
+        #expect(!main(desk).contains { $0.hasSuffix("↑") })
+    }
+
+    @Test("A letter that the person has chosen stays selected, and arrows say that there are others out of view")
+    func chosen() {
+        var desk = Desk.inbox([stored(2), stored(1)])
+        desk.press(.down)
+        for sequence: UInt64 in 3...42 { desk.send(.postbox(.created(stored(sequence)))) }
+        #expect(numbers(desk).count == 42 && desk.model.network.inbox.selectedLetter?.id == stored(1).id)
+        #expect(main(desk).first?.hasSuffix("↑") == true && !main(desk).contains { $0.hasSuffix("↓") })
+        desk.press(.home)
+        #expect(main(desk).first?.contains("letter 42") == true)
+        #expect(!main(desk).contains { $0.hasSuffix("↑") } && main(desk).contains { $0.hasSuffix("↓") })
+        // Whoever reads the first letter has chosen it.
+        var reading = Desk.inbox([stored(1)])
+        reading.press(.enter)
+        for sequence: UInt64 in 2...41 { reading.send(.postbox(.created(stored(sequence)))) }
+        #expect(reading.model.network.inbox.selectedLetter?.id == stored(1).id)
+    }
+
+    @Test("The first letter of another page, of what a filter finds, and of a list that was empty is nobody's choice")
+    func notChosen() {
+        var turned = Desk.inbox([letter(3), letter(2)], next: "t2")
+        turned.press(.end)
+        turned.press(.alt("n"))
+        turned.answerPage([letter(1)])
+        turned.press(.alt("p"))
+        turned.answerPage([letter(3), letter(2)], next: "t2")
+        turned.send(.postbox(.created(letter(4))))
+        #expect(turned.model.network.inbox.selectedLetter?.id == "l4")
+
+        var filtered = Desk.inbox([letter(2, "lunch"), letter(1, "the build")])
+        filtered.press(.end)
+        filtered.press(.alt("l"))
+        filtered.type("lunch")
+        filtered.press(.enter)
+        filtered.send(.postbox(.created(letter(3, "lunch again"))))
+        #expect(ids(filtered) == ["l3", "l2"] && filtered.model.network.inbox.selectedLetter?.id == "l3")
+
+        var emptied = Desk.inbox([letter(2), letter(1)])
+        emptied.press(.end)
+        emptied.press(.control("a"))
+        emptied.press(.delete)
+        emptied.wait(.seconds(5))
+        emptied.send(.postbox(.deleted(BulkDeletion(deleted: ["l2", "l1"]))))
+        for number in 3...4 { emptied.send(.postbox(.created(letter(number)))) }
+        #expect(ids(emptied) == ["l4", "l3"] && emptied.model.network.inbox.selectedLetter?.id == "l4")
+        // A key in an empty list chooses nothing.
+        var empty = Desk.inbox([])
+        empty.press(.down)
+        for number in 1...2 { empty.send(.postbox(.created(letter(number)))) }
+        #expect(empty.model.network.inbox.selectedLetter?.id == "l2")
     }
 
     // MARK: Pages
@@ -278,8 +345,8 @@ struct InboxPageTests {
         ]
         let goes: Set = [
             "page", "letters", "nextToken", "fetch", "isOutdated", "isThinned", "arrivals", "newer", "held", "failure",
-            "isLoaded", "kept", "numbered", "selected", "firstVisible", "marks", "lastMark", "open", "marking",
-            "finding",
+            "isLoaded", "kept", "numbered", "selected", "isChosen", "firstVisible", "marks", "lastMark", "open",
+            "marking", "finding",
         ]
         var inbox = Inbox()
         inbox.take([postbox("b1", "personal")], at: Desk.wall)

@@ -14,6 +14,9 @@ extension Frame {
                 model.network.inbox.letters[index], in: parts.table.line(offset), columns,
                 isSelected: index == model.network.inbox.selected)
         }
+        let first = model.network.inbox.firstVisible
+        drawMoreMarks(
+            parts.table, above: first > 0, below: first + parts.table.rows < model.network.inbox.letters.count)
         if let divider = parts.divider { canvas.fill(divider, with: "│", style: theme.rule) }
         drawReader(parts)
         drawFilter(parts)

@@ -42,7 +42,10 @@ struct Inbox: Equatable, Sendable {
     /// The letters' ids in the order in which they were listed, or came later: their numbers stay when some are
     /// deleted. They count where the letters were said; on a screen a number is that of a row.
     private(set) var numbered: [String] = []
-    var selected = 0
+    private(set) var selected = 0
+    /// Whether the person has chosen the selected letter, or does something with it. Until then the first row is
+    /// selected, whichever letter is there.
+    private var isChosen = false
     var firstVisible = 0
     private(set) var filter: Filter?
     private(set) var sort = Sort.list
@@ -185,6 +188,7 @@ struct Inbox: Equatable, Sendable {
 
     mutating func openSelected() {
         guard let letter = selectedLetter else { return }
+        isChosen = true
         open = letter.id
         readerScroll = 0
         guard isUnread(letter) else { return }
@@ -196,10 +200,19 @@ struct Inbox: Equatable, Sendable {
     /// Selects a letter, or the nearest that there is; an open reader follows.
     mutating func select(_ index: Int) {
         let before = selected
-        selected = index
-        clampSelection()
+        choose(index)
         if open != nil, selected != before { openSelected() }
     }
+
+    /// Has the person choose a letter, or the nearest that there is: it stays selected while others come.
+    mutating func choose(_ index: Int) {
+        selected = index
+        clampSelection()
+        isChosen = selectedLetter != nil
+    }
+
+    /// Has the first row selected, whichever letter comes there, until the person chooses one.
+    mutating func selectFirst() { (selected, firstVisible, isChosen) = (0, 0, false) }
 
     /// What was read since this was asked last.
     mutating func takeNewlyRead() -> [PostboxMessage] {
@@ -300,13 +313,13 @@ struct Inbox: Equatable, Sendable {
     }
 
     /// Has the page end where it ended when it was listed, however many letters have come: what is behind that is on
-    /// the next page. The selected letter and the open one stay.
+    /// the next page. The letter that the person has chosen and the open one stay.
     mutating func keepLength() {
         // A list that was begun at its end has its next pages already.
         guard !trail.isFromEnd else { return }
-        let selectedID = selectedLetter?.id
+        let chosen = isChosen ? selectedLetter?.id : nil
         let before = page.count
-        while page.count > pageSize, let last = page.last, last.id != open, last.id != selectedID,
+        while page.count > pageSize, let last = page.last, last.id != open, last.id != chosen,
             let place = PostboxMessageID(last.id)
         {
             page.removeLast()
@@ -379,7 +392,10 @@ struct Inbox: Equatable, Sendable {
             let stays = found.filter { new.lets(through: $0, of: self) }
             finding?.letters = stays
         }
+        let before = selectedLetter?.id
         arrange(keepsSelected: false)
+        // The letter beside one that the filter hides is nobody's choice.
+        if selectedLetter?.id != before { selectFirst() }
         if let open, !letters.contains(where: { $0.id == open }) { self.open = nil }
     }
 
@@ -388,7 +404,8 @@ struct Inbox: Equatable, Sendable {
         arrange()
     }
 
-    /// Makes the rows anew. The selection stays on its letter, or goes to the next one that is left.
+    /// Makes the rows anew. The selection stays on the letter that the person has chosen, or goes to the next one that
+    /// is left. Where none was chosen, it stays on the first row.
     ///
     /// - Parameter keepsSelected: whether the selected letter stays even where the filter would hide it by now, such as
     ///   an unread one that is being read.
@@ -396,6 +413,7 @@ struct Inbox: Equatable, Sendable {
         let (before, place) = (letters, selected)
         let shown = shown(keeping: keepsSelected ? selectedLetter?.id : nil)
         letters = sort.sorted(shown, in: self)
+        guard isChosen, !letters.isEmpty else { return selectFirst() }
         let rows = Dictionary(letters.enumerated().map { ($1.id, $0) }) { first, _ in first }
         let following = before.dropFirst(place).lazy.compactMap { rows[$0.id] }.first
         selected = following ?? place

@@ -113,7 +113,7 @@ extension Inbox {
         guard let letter = selectedLetter, isBeingDeleted(letter.id) else { return }
         let stays = letters.indices.filter { !isBeingDeleted(letters[$0].id) }
         if open == letter.id { open = nil }
-        if let next = stays.first(where: { $0 > selected }) ?? stays.last { selected = next }
+        if let next = stays.first(where: { $0 > selected }) ?? stays.last { choose(next) }
     }
 }
 

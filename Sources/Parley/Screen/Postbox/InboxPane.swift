@@ -62,6 +62,10 @@ struct InboxPane: Pane {
         if model.network.inbox.finding != nil, [.nextPage, .previousPage, .firstPage, .lastPage].contains(action) {
             return model.tell("A filtered list has no pages: it has the letters of all of them.")
         }
+        // Whoever does something with the selected letter has chosen it. Enter while a filter is typed only keeps that.
+        if action.wait == .forItsPage, model.network.inbox.filter?.isTyped != true {
+            model.network.inbox.choose(model.network.inbox.selected)
+        }
         switch action {
         case .up: model.network.inbox.select(model.network.inbox.selected - 1)
         case .down: model.network.inbox.select(model.network.inbox.selected + 1)
@@ -71,7 +75,7 @@ struct InboxPane: Pane {
         case .mark:
             guard let letter = model.network.inbox.selectedLetter else { break }
             toggleMark(letter, on: model)
-            model.network.inbox.selected = min(model.network.inbox.selected + 1, model.network.inbox.letters.count - 1)
+            model.network.inbox.choose(model.network.inbox.selected + 1)
         case .markRange: model.markRange()
         case .markAll: model.markAllShown()
         case .markMatching: return model.markMatching()
@@ -170,8 +174,7 @@ struct InboxPane: Pane {
             let last = InboxLayout(model: model, area: model.layout(on: model.size).main).lastReaderScroll
             model.network.inbox.readerScroll = min(max(0, model.network.inbox.readerScroll - lines), last)
         } else {
-            model.network.inbox.selected -= lines
-            model.network.inbox.clampSelection()
+            model.network.inbox.choose(model.network.inbox.selected - lines)
         }
         return []
     }
@@ -183,7 +186,7 @@ struct InboxPane: Pane {
         guard table.contains(place), model.network.inbox.letters.indices.contains(index) else { return [] }
         if place.column - table.column < InboxLayout.markColumns {
             toggleMark(model.network.inbox.letters[index], on: model)
-            model.network.inbox.selected = index
+            model.network.inbox.choose(index)
         } else if model.network.inbox.selected == index {
             model.network.inbox.openSelected()
         } else {

@@ -11,7 +11,7 @@ extension ChatModel {
         }
         network.inbox.markAgain(step.marks)
         if let first = step.ids.first, let place = network.inbox.letters.firstIndex(where: { $0.id == first }) {
-            network.inbox.selected = place
+            network.inbox.choose(place)
         }
         say("Restored \(Wording.count(step.ids.count, "letter")).")
     }

@@ -128,8 +128,8 @@ extension ChatModel {
         guard let fetch = network.inbox.fetch, fetch.request == request else { return [] }
         let turned = fetch.trail != network.inbox.trail
         network.inbox.show(output, by: fetch, isFromNetwork: isFromNetwork)
+        if turned { network.inbox.selectFirst() }
         if hasScreen { network.inbox.keepLength() }
-        if turned { (network.inbox.selected, network.inbox.firstVisible) = (0, 0) }
         if network.inbox.page.isEmpty, network.inbox.nextToken == nil, network.inbox.trail.count > 1 {
             return self.fetch(network.inbox.trail.goingBack())
         }
@@ -186,7 +186,7 @@ extension ChatModel {
             return false
         }
         network.inbox.open = nil
-        network.inbox.selected = place
+        network.inbox.choose(place)
         return true
     }
 

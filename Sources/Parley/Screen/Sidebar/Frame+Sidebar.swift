@@ -16,7 +16,8 @@ extension Frame {
             canvas.restyle(line) { $0 = selection($0) }
             canvas.cursor = Position(row: line.row, column: line.column)
         }
-        drawMoreMarks(area)
+        let first = model.screen.sidebar.firstVisible
+        drawMoreMarks(area, above: first > 0, below: first + area.rows < model.sidebarCount)
     }
 
     /// The names of the topics in view that may have to be cut: each has to be told from the others.
@@ -134,12 +135,12 @@ extension Frame {
     }
 
     /// Arrows where rows are out of view.
-    private func drawMoreMarks(_ area: Rect) {
+    func drawMoreMarks(_ area: Rect, above: Bool, below: Bool) {
         guard !area.isEmpty else { return }
-        if model.screen.sidebar.firstVisible > 0 {
+        if above {
             canvas.write("↑", row: area.row, column: area.endColumn - 1, style: theme.dimmed)
         }
-        if model.screen.sidebar.firstVisible + area.rows < model.sidebarCount {
+        if below {
             canvas.write("↓", row: area.endRow - 1, column: area.endColumn - 1, style: theme.dimmed)
         }
     }
