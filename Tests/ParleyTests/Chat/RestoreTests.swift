@@ -240,4 +240,32 @@ struct RestoreTests {
         await engine.stop()
         await running
     }
+
+    @Test("A line that is refused again is told as perhaps sent where it was before", arguments: [false, true])
+    func refusedAgain(mayBeStored: Bool) async throws {
+        let folder = try TemporaryDirectory("restore")
+        let path = folder.path("alice.sqlite")
+        let store = try LocalStore.open(path)
+        let message = OutboxMessage(
+            id: "1", destination: .topic("chat.lobby"), payload: [1], mayBeStored: mayBeStored)
+        let since = Timestamp(milliseconds: 1)
+        try await store.commit([.outbox(KeptPublish(message: message, state: .notSent("because"), since: since))])
+        try await store.close()
+
+        let queue = EventQueue {}
+        let engine = ChatEngine(try Self.connector(path), queue: queue)
+        async let running: Void = engine.core.tasks.run()
+        await engine.perform(.store(.open))
+        await engine.perform(.topics(.sendAgain(id: "1", topic: "chat.lobby", text: "hello")))
+        var told: [PublishNews] = []
+        try await eventually("the refusal") {
+            while let (event, _) = queue.take() {
+                if case .published(let news) = event { told.append(news) }
+            }
+            return !told.isEmpty
+        }
+        #expect(told == [PublishNews(id: "1", state: .failed(.notConnected), mayBeStored: mayBeStored)])
+        await engine.stop()
+        await running
+    }
 }

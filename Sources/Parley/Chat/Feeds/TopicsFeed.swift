@@ -202,7 +202,12 @@ actor TopicsFeed {
             try await core.client.submitLine(
                 topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id, mayBeStored: isAgain)
         } catch {
-            let news = PublishNews(id: id, state: .failed(error))
+            var mayBeStored = false
+            // An earlier attempt may have reached the network, as what is kept of the line says.
+            if isAgain, let kept = try? await core.client.notSent() {
+                mayBeStored = kept.contains { $0.id == id && $0.mayBeStored }
+            }
+            let news = PublishNews(id: id, state: .failed(error), mayBeStored: mayBeStored)
             await core.send(.published(news))
             await core.queue.labTap.withLockedValue(\.self)?.take(news)
         }
