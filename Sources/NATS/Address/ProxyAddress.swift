@@ -33,7 +33,10 @@ public struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `invalidArgument` when it is none, lacks the port, or asks for what the proxy's kind cannot do.
     public init(parsing text: String) throws(NATSError) {
         let text = text.trimmingBlanks()
-        let split = URLAuthority.splitScheme(text) ?? (scheme: "http", rest: text[...])
+        let bare = URLAuthority.schemeWithoutSlashes(text)
+        let split =
+            URLAuthority.splitScheme(text)
+            ?? (scheme: bare ?? "http", rest: text.hasPrefix("//") ? text.dropFirst(2) : text[...])
         let kind: Kind
         switch split.scheme {
         case "http": kind = .http
@@ -45,6 +48,10 @@ public struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
         default: throw .invalidArgument("A proxy's address begins with http:// or socks5://.")
         }
         let example = "\(kind.rawValue)://host:port"
+        if let bare {
+            throw .invalidArgument(
+                "In a proxy's address a colon and two slashes follow \(bare), as in \(bare)://host:port.")
+        }
         let authority = try URLAuthority(parsing: split.rest, kind: "proxy's address", example: example)
         guard let port = authority.port ?? (kind == .socks5 ? 1_080 : nil) else {
             throw .invalidArgument("The proxy's address has no port; write \(example).")

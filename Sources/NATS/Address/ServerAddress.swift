@@ -33,26 +33,30 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         var rest = text[...]
         var usesTLS = false
         if let split = URLAuthority.splitScheme(text) {
-            switch split.scheme {
-            case "nats": usesTLS = false
-            case "tls": usesTLS = true
-            case "ws", "wss":
-                throw .invalidArgument(
-                    "A WebSocket address cannot be used. Write nats:// or tls:// and the server's port for clients.")
-            default: throw .invalidArgument("A server address begins with nats:// or tls://.")
-            }
+            usesTLS = try Self.usesTLS(scheme: split.scheme)
             rest = split.rest
         } else if rest.hasPrefix("//") {
             rest = rest.dropFirst(2)
-        } else if let scheme = ["nats:", "tls:"].first(where: { text.lowercased().hasPrefix($0) }),
-            rest.dropFirst(scheme.count).first?.isNumber != true
-        {
-            // A host may have this name, and a port behind it.
-            throw .invalidArgument("In a server address two slashes come behind \(scheme), as in \(scheme)//host:port.")
+        } else if let scheme = URLAuthority.schemeWithoutSlashes(text) {
+            // That another protocol cannot be used is said first.
+            _ = try Self.usesTLS(scheme: scheme)
+            throw .invalidArgument(
+                "In a server address a colon and two slashes follow \(scheme), as in \(scheme)://host:port.")
         }
         let authority = try URLAuthority(parsing: rest, kind: "server address", example: "nats://host:port")
         self.init(host: authority.host, port: authority.port ?? 4222, usesTLS: usesTLS)
         userInfo = authority.userInfo
+    }
+
+    private static func usesTLS(scheme: String) throws(NATSError) -> Bool {
+        switch scheme {
+        case "nats": return false
+        case "tls": return true
+        case "ws", "wss":
+            throw .invalidArgument(
+                "A WebSocket address cannot be used. Write nats:// or tls:// and the server's port for clients.")
+        default: throw .invalidArgument("A server address begins with nats:// or tls://.")
+        }
     }
 
     /// Reads an entry of `ServerInfo.connectURLs`: another server of the cluster that `known` belongs to; nil when it

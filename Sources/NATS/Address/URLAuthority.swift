@@ -13,6 +13,23 @@ struct URLAuthority {
         return (text[..<mark.lowerBound].lowercased(), text[mark.upperBound...])
     }
 
+    /// Schemes that people write before servers and proxies.
+    private static let schemes = [
+        "nats", "tls", "ws", "wss", "http", "https", "socks", "socks4", "socks4a", "socks5", "socks5h",
+    ]
+
+    /// The scheme, in lower case, of a text whose `://` is not complete, as in `nats:host`, `nats:/host` and
+    /// `nats//host`; nil for any other text. A host may have such a name, with a port or a slash after it.
+    static func schemeWithoutSlashes(_ text: String) -> String? {
+        let word = text.prefix { $0.isLetter || $0.isNumber }
+        let rest = text[word.endIndex...]
+        guard schemes.contains(word.lowercased()), rest != "/", !rest.hasPrefix("://") else { return nil }
+        let port = rest.hasSuffix("/") ? rest.dropFirst().dropLast() : rest.dropFirst()
+        let isPort = !port.isEmpty && port.allSatisfy { ("0"..."9").contains($0) }
+        guard rest.first == "/" || rest.first == ":" && !isPort else { return nil }
+        return word.lowercased()
+    }
+
     /// Reads it; `kind` and `example` are for the words of the errors, which leave out the text: it may hold a secret.
     init(parsing text: Substring, kind: String, example: String) throws(NATSError) {
         var rest = text
@@ -21,6 +38,7 @@ struct URLAuthority {
             rest = rest[rest.index(after: at)...]
         }
         if let end = rest.firstIndex(where: { "/?#".contains($0) }) {
+            guard end > rest.startIndex else { throw Self.noHost(kind, example) }
             guard rest[end...] == "/" else {
                 throw .invalidArgument("A \(kind) ends with the port: leave out what follows, from \(rest[end]) on.")
             }
@@ -43,12 +61,16 @@ struct URLAuthority {
             host = rest[..<colon]
             portText = rest[rest.index(after: colon)...]
             guard !host.contains(":") else {
-                throw .invalidArgument("An IPv6 address needs brackets: [::1]:4222.")
+                let isIPv6 = [rest, host].contains { IPLiteral(String($0)) != nil }
+                throw .invalidArgument(
+                    isIPv6
+                        ? "An IPv6 address needs brackets: [::1]:4222."
+                        : "A \(kind) has one port, after the host; write \(example).")
             }
         } else {
             host = rest
         }
-        guard !host.isEmpty else { throw .invalidArgument("The \(kind) has no host; write \(example).") }
+        guard !host.isEmpty else { throw Self.noHost(kind, example) }
         self.host = try isBracketed ? HostName.bracketed(host) : HostName.plain(host)
         // As in any URL, a colon alone says nothing.
         guard !portText.isEmpty else { return }
@@ -56,6 +78,10 @@ struct URLAuthority {
             (1...65_535).contains(port)
         else { throw .invalidArgument("The port of a \(kind) is a number from 1 to 65535.") }
         self.port = port
+    }
+
+    private static func noHost(_ kind: String, _ example: String) -> NATSError {
+        .invalidArgument("The \(kind) has no host; write \(example).")
     }
 
     /// Whether a URL, and so a request to a proxy, can hold the host: no blanks, no line breaks, no path.

@@ -14,6 +14,8 @@ struct ProxyAddressTests {
             (" SOCKS5://proxy/\n", ProxyAddress(.socks5, host: "proxy", port: 1_080)),
             ("proxy:80", ProxyAddress(.http, host: "proxy", port: 80)),
             ("127.1:80", ProxyAddress(.http, host: "127.0.0.1", port: 80)),
+            ("//proxy:80", ProxyAddress(.http, host: "proxy", port: 80)),
+            ("http:80", ProxyAddress(.http, host: "http", port: 80)),
             ("[0::1]:80", ProxyAddress(.http, host: "::1", port: 80)),
         ])
     func parsed(text: String, address: ProxyAddress) throws {
@@ -34,6 +36,13 @@ struct ProxyAddressTests {
             ("socks4://proxy:1080", "version 5"), ("socks4a://proxy", "version 5"), ("socks://proxy:1080", "version 5"),
             ("http://hunter2@:80", "no host"), ("http://::1:80", "needs brackets"), ("http://pro xy:80", "a blank"),
             ("http://*:80", "“*”"),
+            ("http:proxy:80", "two slashes follow http, as in http://host:port"), ("http:/proxy:80", "two slashes"),
+            ("HTTP//proxy:80", "two slashes follow http"), ("http:hunter2@proxy:80", "two slashes"),
+            ("socks5h:proxy", "two slashes follow socks5h, as in socks5h://host:port"),
+            ("socks5:proxy:1080", "two slashes"),
+            ("https:proxy:443", "through TLS"), ("nats:proxy:80", "begins with http:// or socks5://"),
+            ("http:///proxy:80", "no host"), ("/proxy:80", "no host"), ("proxy:80:80", "has one port"),
+            ("127.0.0.1:80:80", "has one port"),
         ])
     func refused(text: String, reason: String) {
         #expect {
