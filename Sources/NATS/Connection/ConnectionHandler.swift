@@ -59,7 +59,8 @@ final class ConnectionHandler: ChannelInboundHandler {
             Login(
                 machine: HandshakeMachine(
                     wantsTLS: address.usesTLS || core.options.tls != nil,
-                    handshakesFirst: core.options.tls?.handshakesFirst ?? false),
+                    handshakesFirst: core.options.tls?.handshakesFirst ?? false,
+                    hasCertificate: core.options.tls?.certificateFile != nil),
                 deadline: loginDeadline,
                 timeoutError: core.options.proxy.map { ProxyFailure(proxy: $0, server: address).unanswered }
                     ?? Self.loginTimedOut(address)))
@@ -137,7 +138,10 @@ final class ConnectionHandler: ChannelInboundHandler {
             if (error as? IOError)?.errnoCode == ETIMEDOUT { return lost(.staleConnection) }
         case .asking, .ended: break
         }
-        lost(ErrorTranslation.natsError(error, address: address, certificate: found))
+        lost(
+            ErrorTranslation.natsError(
+                error, address: address, certificate: found,
+                hasOwnCertificate: core.options.tls?.certificateFile != nil))
     }
 
     private func certificate(_ context: ChannelHandlerContext) -> CertificateSummary? {
@@ -259,6 +263,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func fail(_ error: NATSError) {
         deliverStaged()
+        let error = if case .login(let login) = phase { login.machine.cause(of: error) } else { error }
         if case .login(let login) = phase, core.isOpen, let remote = login.remote, remote.ipAddress != nil,
             let question = login.machine.question(after: error)
         {

@@ -3,11 +3,15 @@ import NIOPosix
 import Platform
 
 enum ErrorTranslation {
-    /// - Parameter certificate: the server's, as far as it has come.
+    /// - Parameters:
+    ///   - certificate: the server's, as far as it has come.
+    ///   - hasOwnCertificate: whether this client has one to present.
     static func natsError(
-        _ error: any Error, address: ServerAddress, certificate: CertificateSummary? = nil
+        _ error: any Error, address: ServerAddress, certificate: CertificateSummary? = nil,
+        hasOwnCertificate: Bool = true
     ) -> NATSError {
-        let failure = TLSFailure(name: address.expectedCertificateName, certificate: certificate)
+        let failure = TLSFailure(
+            name: address.expectedCertificateName, certificate: certificate, hasOwnCertificate: hasOwnCertificate)
         if let translated = failure.error(error) { return translated }
         switch error {
         case let error as NATSError: return error

@@ -25,9 +25,13 @@ struct HandshakeMachine {
     private(set) var state: State
     private let wantsTLS: Bool
     private let isSecuredFirst: Bool
+    private let hasCertificate: Bool
+    /// Whether TLS began at a server that asks for a certificate, and this client has none.
+    private var lacksCertificate = false
 
-    init(wantsTLS: Bool, handshakesFirst: Bool) {
+    init(wantsTLS: Bool, handshakesFirst: Bool, hasCertificate: Bool = false) {
         self.wantsTLS = wantsTLS
+        self.hasCertificate = hasCertificate
         isSecuredFirst = wantsTLS && handshakesFirst
         state = isSecuredFirst ? .securingFirst : .waitingForInfo
     }
@@ -44,12 +48,14 @@ struct HandshakeMachine {
                 return .login
             }
             guard info.requiresTLS == true || info.offersTLS == true else {
-                return .fail(.tls("the server offers no TLS at this port"))
+                return .fail(
+                    .tls("the server offers no TLS at this port; use a nats:// address without TLS settings"))
             }
             guard !hasTrailingBytes else {
                 return .fail(.protocolViolation("it sent plain bytes where TLS was to begin"))
             }
             state = .securing
+            lacksCertificate = info.asksForCertificate == true && !hasCertificate
             return .startTLS
         case .waitingForVerdict:
             return .wait
@@ -78,6 +84,17 @@ struct HandshakeMachine {
         case (.securingFirst, .closedByServer), (.securingFirst, .connectionLost): .speaksFirst
         case (.securingFirst, .tls(let words)): words.hasSuffix(TLSFailure.ended) ? .speaksFirst : nil
         default: nil
+        }
+    }
+
+    /// Why the login failed. A server that misses a certificate may end the connection without a word, and with TLS 1.3
+    /// does so after the handshake, as this side sees it.
+    func cause(of error: NATSError) -> NATSError {
+        guard lacksCertificate else { return error }
+        switch error {
+        case .closedByServer(nil), .connectionLost: return .tls(TLSFailure.missingCertificate)
+        case .tls(let words) where words.hasSuffix(TLSFailure.ended): return .tls(TLSFailure.missingCertificate)
+        default: return error
         }
     }
 

@@ -143,6 +143,7 @@ extension ServerInfo {
         case ("auth_required", .truth(let truth)): requiresAuthentication = truth
         case ("tls_required", .truth(let truth)): requiresTLS = truth
         case ("tls_available", .truth(let truth)): offersTLS = truth
+        case ("tls_verify", .truth(let truth)): asksForCertificate = truth
         case ("client_id", .number(let number)): clientID = UInt64(exactly: number) ?? clientID
         case ("client_ip", .text(let text)): clientAddress = text
         case ("nonce", .text(let text)): nonce = text

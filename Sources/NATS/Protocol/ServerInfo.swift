@@ -23,6 +23,8 @@ public struct ServerInfo: Sendable, Hashable {
     public var requiresTLS: Bool?
     /// Whether TLS can be had.
     public var offersTLS: Bool?
+    /// Whether TLS begins with a certificate of the client's.
+    public var asksForCertificate: Bool?
     /// The server's number for this connection.
     public var clientID: UInt64?
     /// Our address as the server sees it.
@@ -55,6 +57,7 @@ public struct ServerInfo: Sendable, Hashable {
         info.requiresAuthentication = nil
         info.requiresTLS = nil
         info.offersTLS = nil
+        info.asksForCertificate = nil
         guard InfoReader.read(json, into: &info) else { throw .protocolViolation("its INFO is not readable") }
         return info
     }

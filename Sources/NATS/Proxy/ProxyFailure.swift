@@ -6,7 +6,12 @@ extension NATSError {
     /// The same failure of a login, with the proxy that the server was reached through: it may be the proxy's doing.
     func through(_ proxy: ProxyAddress) -> NATSError {
         let name = "\(proxy)"
-        func named(_ text: String) -> String { text.contains(name) ? text : "\(text) (through the proxy \(name))" }
+        func named(_ text: String) -> String {
+            guard !text.contains(name) else { return text }
+            // What to do about it stays at the end.
+            let end = text.firstRange(of: "; ")?.lowerBound ?? text.endIndex
+            return "\(text[..<end]) (through the proxy \(name))\(text[end...])"
+        }
         switch self {
         case .timeout(let text): return .timeout(named(text))
         case .tls(let text): return .tls(named(text))

@@ -19,11 +19,11 @@ struct CertificateSummary: Hashable {
         }
         if now < validFrom {
             return
-                "the certificate of \(name) is not valid before \(Self.day(validFrom)); is this computer's clock right?"
+                "the certificate of \(name) is not valid before \(Self.day(validFrom)); check this computer's clock"
         }
         return
             "no authority that this computer trusts vouches for the certificate of \(name); "
-            + "name the authority's file if the server is yours"
+            + "name the authority's file (tlsAuthority) if the server is yours"
     }
 
     func wrongName(_ name: String) -> String {

@@ -7,6 +7,8 @@ import Platform
 struct TLSFailure {
     var name: String
     var certificate: CertificateSummary?
+    /// Whether this client has a certificate to present.
+    var hasOwnCertificate = true
     /// Seconds since 1970.
     var now = Int64(Date().timeIntervalSince1970)
 
@@ -27,6 +29,10 @@ struct TLSFailure {
 
     static let ended = "ended the connection during the handshake"
 
+    static let missingCertificate =
+        "the server asks for a certificate of this client, and none is configured; "
+        + "set tlsCertificate and tlsKey in the profile"
+
     /// Whether the peer spoke plain text where its part of the handshake was awaited.
     static func meansPlainText(_ error: any Error) -> Bool {
         guard case NIOSSLError.handshakeFailed(let reason) = error else { return false }
@@ -41,6 +47,9 @@ struct TLSFailure {
 
     /// Each kind has a word of its own in the library's text; the alerts are the peer's (RFC 8446, 6.2).
     func words(ofHandshake reason: String) -> String {
+        if !hasOwnCertificate, reason.contains("CERTIFICATE_REQUIRED") || reason.contains("ALERT_BAD_CERTIFICATE") {
+            return Self.missingCertificate
+        }
         let sentences: [(String, String)] = [
             ("CERTIFICATE_VERIFY_FAILED", refusal),
             ("WRONG_VERSION_NUMBER", "\(name) does not speak TLS at this port"),
@@ -49,7 +58,7 @@ struct TLSFailure {
             ("ALERT_UNKNOWN_CA", "\(name) does not trust the authority of this client's certificate"),
             ("ALERT_CERTIFICATE_EXPIRED", "\(name) says that this client's certificate has expired"),
             ("ALERT_CERTIFICATE", "\(name) refuses this client's certificate"),
-            ("ALERT_BAD_CERTIFICATE", "\(name) refuses this client's certificate, or wants one"),
+            ("ALERT_BAD_CERTIFICATE", "\(name) refuses this client's certificate"),
             ("ALERT_PROTOCOL_VERSION", "\(name) speaks no version of TLS from 1.2 on"),
             ("UNSUPPORTED_PROTOCOL", "\(name) speaks no version of TLS from 1.2 on"),
             ("ALERT_HANDSHAKE_FAILURE", "\(name) and this client have no cipher in common"),

@@ -74,7 +74,7 @@ struct ServerFindings: Sendable {
         return Finding(name, .ok, "\(steps): nats-server \(version ?? "of unknown version")")
     }
 
-    private static func finding(_ name: String, _ reason: ConnectionReason) -> Finding {
+    static func finding(_ name: String, _ reason: ConnectionReason) -> Finding {
         let code = CommandFailure(RelayError.connection(reason)).code
         switch reason {
         case .tlsFailure(let detail) where detail.contains("tlsFirst"):
@@ -82,12 +82,12 @@ struct ServerFindings: Sendable {
             let fix = isRemoved ? "remove tlsFirst from the profile" : "set tlsFirst: true in the profile"
             return Finding(name, .failure(code), "TLS: \(detail)", fix: fix)
         case .tlsFailure(let detail):
-            // What a TLS library says of a certificate is for those who wrote it.
-            let isUntrusted = detail.contains("CERTIFICATE_VERIFY_FAILED")
-            let words = isUntrusted ? "the server's certificate is not trusted, expired, or for another name" : detail
+            // Where the detail says what to do, nothing else helps.
+            let mark = detail.firstRange(of: "; ")
             return Finding(
-                name, .noConnection, "TLS: \(words)",
-                fix: "check tlsAuthority in the profile, the certificate's name, and the clock")
+                name, .noConnection, "TLS: \(detail[..<(mark?.lowerBound ?? detail.endIndex)])",
+                fix: mark.map { String(detail[$0.upperBound...]) }
+                    ?? "check tlsAuthority in the profile, the certificate's name, and the clock")
         case .accessExpired, .banned, .appBlocked, .deactivated:
             let said = reason.detail.map { " (\($0))" } ?? ""
             return Finding(

@@ -210,7 +210,7 @@ struct TLSTests {
         let server = try await NATSServerProcess.start(
             binary, configuration: TestCertificates.configuration(more: "verify: true"), jetStream: false)
         var options = try trusting()
-        #expect(words(await refusal(server, options)).contains("client"), "no certificate")
+        #expect(words(await refusal(server, options)).contains("none is configured; set tlsCertificate"))
         options.certificateFile = try TestCertificates.path("client.pem")
         options.privateKeyFile = try TestCertificates.path("client.key")
         let connection = try await connect(server, options)

@@ -50,12 +50,37 @@ struct HandshakeMachineTests {
     @Test("never logs in in clear when the caller wants TLS and the server has none")
     func noTLSAtServer() {
         var machine = HandshakeMachine(wantsTLS: true, handshakesFirst: false)
-        guard case .fail(.tls) = machine.infoReceived(info(), hasTrailingBytes: false) else {
+        guard case .fail(let error) = machine.infoReceived(info(), hasTrailingBytes: false) else {
             Issue.record("\(machine.state)")
             return
         }
+        let words = ConnectionReason(error).words
+        #expect(words.contains("offers no TLS") && words.contains("use a nats:// address"), "\(words)")
+        #expect(!words.contains("clock"), "\(words)")
         #expect(machine.secured() == .wait)
         #expect(machine.pongReceived() == .wait)
+    }
+
+    @Test(
+        "an end without a word is for want of a certificate where the server asks for one and the client has none",
+        arguments: [false, true])
+    func missingCertificate(isSecured: Bool) {
+        let missing = NATSError.tls(TLSFailure.missingCertificate)
+        let silent: [NATSError] = [.closedByServer(nil), .connectionLost("x"), .tls("host \(TLSFailure.ended)")]
+        for (asks, has) in [(true, false), (true, true), (false, false), (nil, false)] as [(Bool?, Bool)] {
+            var machine = HandshakeMachine(wantsTLS: true, handshakesFirst: false, hasCertificate: has)
+            var info = info(required: true)
+            info.asksForCertificate = asks
+            #expect(machine.cause(of: .connectionLost("x")) == .connectionLost("x"))
+            #expect(machine.infoReceived(info, hasTrailingBytes: false) == .startTLS)
+            if isSecured { #expect(machine.secured() == .login) }
+            for error in silent { #expect(machine.cause(of: error) == (asks == true && !has ? missing : error)) }
+            for error in [NATSError.timeout("x"), .tls("x"), .authorization(.violation), .closedByServer("x")] {
+                #expect(machine.cause(of: error) == error)
+            }
+        }
+        let words = ConnectionReason(missing).words
+        #expect(words.contains("none is configured; set tlsCertificate and tlsKey") && !words.contains("clock"))
     }
 
     @Test("refuses plain bytes where TLS begins, before and during the handshake")

@@ -53,6 +53,13 @@ struct ServerInfoTests {
         #expect(read.version == "2\\" && read.serverName == "ä\"" && read.connectURLs == ["a", "b"])
     }
 
+    @Test("knows from the newest INFO alone whether a certificate is asked for")
+    func certificate() throws {
+        let read = try info("{\"tls_required\":true,\"tls_verify\":true}")
+        #expect(read.requiresTLS == true && read.asksForCertificate == true)
+        #expect(try info("{}", after: read).asksForCertificate == nil)
+    }
+
     @Test("takes in no more servers than a client ever tries, and no text that is too long to be a name")
     func bounds() throws {
         let servers = (0..<1_000).map { "\"h\($0):4222\"" }.joined(separator: ",")

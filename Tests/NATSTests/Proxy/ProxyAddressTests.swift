@@ -59,6 +59,7 @@ struct ProxyAddressTests {
         let way = "(through the proxy http://proxy.example:3128)"
         #expect(NATSError.timeout("x").through(proxy) == .timeout("x \(way)"))
         #expect(NATSError.tls("x").through(proxy) == .tls("x \(way)"))
+        #expect(NATSError.tls("x; do y").through(proxy) == .tls("x \(way); do y"))
         #expect("\(NATSError.closedByServer(nil).through(proxy))".contains(way))
         let own = NATSError.unreachable("\(proxy) has no way to h")
         #expect(own.through(proxy) == own && own.through(proxy).through(proxy) == own)

@@ -69,6 +69,17 @@ struct CertificateSummaryTests {
         #expect(text.contains(words) && !text.contains("/"), "\(text)")
     }
 
+    @Test(
+        "a server that refuses a certificate asks for one where this client has none",
+        arguments: ["TLSV13_ALERT_CERTIFICATE_REQUIRED", "SSLV3_ALERT_BAD_CERTIFICATE"])
+    func missingCertificate(code: String) {
+        var failure = TLSFailure(name: "host", hasOwnCertificate: false)
+        let reason = "error:1:SSL routines:OPENSSL_internal:\(code) at /a"
+        #expect(failure.words(ofHandshake: reason) == TLSFailure.missingCertificate)
+        failure.hasOwnCertificate = true
+        #expect(!failure.words(ofHandshake: reason).contains("none is configured"))
+    }
+
     @Test("other errors are not its business")
     func others() {
         #expect(TLSFailure(name: "host").error(NATSError.closed) == nil)

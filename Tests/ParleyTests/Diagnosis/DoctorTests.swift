@@ -125,6 +125,27 @@ struct DoctorTests {
         #expect(CredentialsFindings.clock(now: Timestamp(milliseconds: 0), issued: nil).outcome == .failure(78))
     }
 
+    @Test(
+        "A server without TLS, or one that wants a certificate, is told by what to do about it, and the clock is left out",
+        arguments: [
+            (
+                "the server offers no TLS at this port; use a nats:// address without TLS settings",
+                "TLS: the server offers no TLS at this port", "use a nats:// address without TLS settings"
+            ),
+            (
+                "the server asks for a certificate; set tlsCertificate and tlsKey in the profile",
+                "TLS: the server asks for a certificate", "set tlsCertificate and tlsKey in the profile"
+            ),
+            (
+                "the certificate is not for host", "TLS: the certificate is not for host",
+                "check tlsAuthority in the profile, the certificate's name, and the clock"
+            ),
+        ])
+    func secureConnection(detail: String, words: String, fix: String) {
+        let finding = ServerFindings.finding("server", .tlsFailure(detail))
+        #expect(finding == Finding("server", .noConnection, words, fix: fix))
+    }
+
     @Test("Files: a good configuration, one that others can change, a broken one, a folder that cannot be")
     func files() throws {
         let folder = try TemporaryDirectory("doctor")
