@@ -35,6 +35,8 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     case invalidSettings(path: String, reason: String)
     /// The network cannot listen as it was asked to; the text is a sentence that says why.
     case invalidListener(String)
+    /// A certificate, its key or an authority to trust cannot be used; the text is a sentence that names the file.
+    case invalidCertificate(String)
     /// A network cannot be put onto a cluster, or reached there; the text is a sentence that says why.
     case invalidProvision(String)
     /// An invitation cannot be used.
@@ -92,7 +94,8 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(path) is damaged: \(reason). Restore it, or move the network's folder away to begin a new network."
         case .invalidSettings(let path, let reason):
             "\(path) cannot be used: \(reason). Correct it, or remove it to have the standard settings."
-        case .invalidListener(let sentence), .invalidProvision(let sentence): sentence
+        case .invalidListener(let sentence), .invalidCertificate(let sentence), .invalidProvision(let sentence):
+            sentence
         case .invitation(let failure): failure.description
         case .serverMissing: "nats-server is not installed: run `./setup`, or name it in PARLEY_NATS_SERVER."
         case .serverNotExecutable(let path):

@@ -66,6 +66,11 @@ struct HTTPListenerTests {
         for files in [(chain, open), (chain, chain), (key, key), (chain, folder.path("missing"))] {
             await #expect(throws: NetworkError.self) { try await echo(at: "127.0.0.1:0", certificate: files) }
         }
+        let other = try TestCertificates.path("client.key")
+        let error = await #expect(throws: NetworkError.self) {
+            try await echo(at: "127.0.0.1:0", certificate: (chain, other))
+        }
+        #expect(error == .invalidCertificate("The key \(other) is not the key of the certificate \(chain)."))
     }
 
     @Test("B58 tokens are for whoever has the secret, whole, and for nobody else")

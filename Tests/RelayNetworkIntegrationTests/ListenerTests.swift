@@ -1,3 +1,4 @@
+import Foundation
 import NATS
 import TestSupport
 import Testing
@@ -63,6 +64,46 @@ struct ListenerTests {
                 #expect("\(error.map { "\($0)" } ?? "")".contains("no authority that this computer trusts"))
             }
         }
+    }
+
+    @Test("Files that the server could not use are refused by their names, before anything is started")
+    func unusableFiles() throws {
+        let folder = try TemporaryDirectory("pem")
+        func marked(_ name: String) throws -> String {
+            let text = try String(contentsOfFile: TestCertificates.path(name), encoding: .utf8)
+            return try folder.write("\u{FEFF}" + text, to: name)
+        }
+        let (certificate, key) = (try TestCertificates.path("server.pem"), try TestCertificates.path("server.key"))
+        let (expired, other) = (try TestCertificates.path("expired.pem"), try TestCertificates.path("client.key"))
+        let (markedCertificate, markedKey) = (try marked("server.pem"), try marked("server.key"))
+        let missing = folder.path("none.pem")
+        let nobodys = try TestCertificates.path("authority.pem")
+        for (chain, secret, authority, name, words) in [
+            (missing, key, nil, missing, "is missing"), (certificate, missing, nil, missing, "is missing"),
+            (key, key, nil, key, "holds a private key and no certificate"),
+            (certificate, certificate, nil, certificate, "holds no private key"),
+            (certificate, other, nil, other, "is not the key of"),
+            (markedCertificate, key, nil, markedCertificate, "byte order mark"),
+            (certificate, markedKey, nil, markedKey, "byte order mark"),
+            (certificate, key, missing, missing, "is missing"),
+            (expired, try TestCertificates.path("expired.key"), nil, expired, "has expired"),
+            (nobodys, try TestCertificates.path("authority.key"), nil, nobodys, "is for no host name"),
+        ] as [(String, String, String?, String, String)] {
+            let error = #expect(throws: NetworkError.self) {
+                try NetworkListener(
+                    listen: "127.0.0.1:7000",
+                    tls: .init(certificateFile: chain, keyFile: secret, authorityFile: authority))
+            }
+            guard case .invalidCertificate(let said) = error else {
+                Issue.record("\(words): \(String(describing: error))")
+                continue
+            }
+            #expect(said.contains(name) && said.contains(words), "\(said)")
+        }
+        // Clients skip the mark of an authority that they are handed.
+        _ = try NetworkListener(
+            listen: "127.0.0.1:7000",
+            tls: .init(certificateFile: certificate, keyFile: key, authorityFile: marked("authority.pem")))
     }
 
     @Test("It is invited to under a name or an address that its certificate is for, and nowhere else")

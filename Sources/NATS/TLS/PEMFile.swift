@@ -6,6 +6,8 @@ import Platform
 struct PEMFile {
     private let path: String
     private let bytes: [UInt8]
+    /// Whether it begins with a byte order mark, which other programs may take for text.
+    let isMarked: Bool
 
     /// Larger files hold something else.
     private static let maximumBytes = 4 << 20
@@ -22,7 +24,9 @@ struct PEMFile {
         else { throw .invalidArgument("\(path) is no file that can hold \(role).") }
         self.path = path
         switch TextEncoding(of: data) {
-        case .utf8(let mark): bytes = Array(data.dropFirst(mark))
+        case .utf8(let mark):
+            bytes = Array(data.dropFirst(mark))
+            isMarked = mark > 0
         case .utf16: throw .invalidArgument("\(path) is UTF-16. Save it as UTF-8.")
         }
     }
@@ -97,7 +101,7 @@ extension TLSOptions {
     }
 
     /// Has a connection trust and present what the files hold. A key in the certificate's own file is its key.
-    func apply(to configuration: inout TLSConfiguration, authorityFile: String? = nil) throws(NATSError) {
+    package func apply(to configuration: inout TLSConfiguration, authorityFile: String? = nil) throws(NATSError) {
         if let file = authorityFile ?? self.authorityFile {
             configuration.trustRoots = .certificates(
                 try PEMFile(file, role: "the authorities to trust").certificates())

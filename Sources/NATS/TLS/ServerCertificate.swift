@@ -32,9 +32,16 @@ public struct ServerCertificate: Sendable, Hashable {
     /// Whether it is for a host name or an IP address.
     public func isFor(_ host: String) -> Bool { summary.isFor(host) }
 
-    /// Checks that a PEM file holds a private key; throws `NATSError.invalidArgument`.
-    public static func checkKey(pemFile path: String) throws(NATSError) {
-        _ = try PEMFile(path, role: "the certificate's key").key()
+    /// Checks the files of a certificate and its key, which a server is to read; throws `NATSError.invalidArgument`
+    /// that names the file.
+    public static func check(certificateFile: String, keyFile: String) throws(NATSError) {
+        try TLSOptions(certificateFile: certificateFile, privateKeyFile: keyFile).check()
+        for path in [certificateFile, keyFile] {
+            guard try !PEMFile(path, role: "the certificate and its key").isMarked else {
+                throw .invalidArgument(
+                    "\(path) begins with a byte order mark, which a server cannot read. Save it without one.")
+            }
+        }
     }
 
     /// Whether the issuer of a certificate in DER is its subject (RFC 5280, 4.1).

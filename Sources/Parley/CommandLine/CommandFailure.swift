@@ -58,7 +58,7 @@ struct CommandFailure: Error, Hashable {
             code = .badData
         case .invalidListener, .invalidProvision: code = .usage
         case .file: code = .cannotCreate
-        case .damaged, .serverMissing, .serverNotExecutable, .credentials, .invalidSettings:
+        case .damaged, .serverMissing, .serverNotExecutable, .credentials, .invalidSettings, .invalidCertificate:
             code = .badConfiguration
         case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .notRunning, .refused, .connection, .notInEffect,
             .invitation(.unavailable):

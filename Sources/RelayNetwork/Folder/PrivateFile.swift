@@ -89,12 +89,15 @@ package enum PrivateFile {
 
     /// The text of a file that has to be there; nobody but its owner may be able to read a secret.
     static func text(in path: String, isSecret: Bool = false) throws(NetworkError) -> String {
-        var status = stat()
-        if isSecret, stat(path, &status) == 0, status.st_mode & 0o077 != 0 {
-            throw .credentials(.fileTooOpen(path: path))
-        }
+        if isSecret { try checkSecret(path) }
         guard let text = try readText(path) else { throw .file(path: path, reason: "it is missing") }
         return text
+    }
+
+    /// Refuses a secret that others than its owner can read; one that is missing is none.
+    static func checkSecret(_ path: String) throws(NetworkError) {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & 0o077 != 0 { throw .credentials(.fileTooOpen(path: path)) }
     }
 
     static func writeJSON(_ value: some Encodable, to path: String) throws(NetworkError) {

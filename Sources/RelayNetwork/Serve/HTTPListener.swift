@@ -86,17 +86,19 @@ struct HTTPListener: Sendable {
     }
 
     private static func context(_ chain: String, _ key: String) throws(NetworkError) -> NIOSSLContext {
-        let certificate = Array(try PrivateFile.text(in: chain).utf8)
-        let secret = Array(try PrivateFile.text(in: key, isSecret: true).utf8)
-        do {
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMBytes(certificate).map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(bytes: secret, format: .pem)))
-            configuration.minimumTLSVersion = .tlsv12
-            return try NIOSSLContext(configuration: configuration)
+        var pair = TLSConfiguration.makeClientConfiguration()
+        do throws(NATSError) {
+            try TLSOptions(certificateFile: chain, privateKeyFile: key).apply(to: &pair)
         } catch {
-            throw .invalidListener("\(chain) and \(key) are no certificate with its key, in PEM.")
+            throw .invalidCertificate("\(error)")
         }
+        try PrivateFile.checkSecret(key)
+        let unusable = NetworkError.invalidCertificate("\(chain) and \(key) cannot be used for HTTP over TLS.")
+        guard let secret = pair.privateKey else { throw unusable }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: pair.certificateChain, privateKey: secret)
+        configuration.minimumTLSVersion = .tlsv12
+        do { return try NIOSSLContext(configuration: configuration) } catch { throw unusable }
     }
 
     var port: Int? { channel.localAddress?.port }

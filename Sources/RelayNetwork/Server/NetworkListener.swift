@@ -30,7 +30,8 @@ public struct NetworkListener: Codable, Hashable, Sendable {
     /// in seconds since 1970, nil for the clock's time.
     ///
     /// - Parameter text: an IP address or `localhost`, with or without a port; 4222 is the port where none is written.
-    /// - Throws: `NetworkError.invalidListener` with what is wrong: an address beyond this machine without TLS, say.
+    /// - Throws: `NetworkError.invalidListener` with what is wrong, an address beyond this machine without TLS, say, or
+    ///   `.invalidCertificate`.
     public init(listen text: String, tls: TLS? = nil, now: Int64? = nil) throws(NetworkError) {
         let address: ServerAddress
         do throws(NATSError) { address = try ServerAddress(parsing: text) } catch {
@@ -52,19 +53,19 @@ public struct NetworkListener: Codable, Hashable, Sendable {
             }
             return
         }
+        do throws(NATSError) {
+            try ServerCertificate.check(certificateFile: tls.certificateFile, keyFile: tls.keyFile)
+            if let file = tls.authorityFile { try TLSOptions(authorityFile: file).check() }
+        } catch {
+            throw .invalidCertificate("\(error)")
+        }
         let certificate = try tls.certificate()
         guard now ?? NetworkAdministrator.now <= certificate.validUntil else {
-            throw .invalidListener("\(tls.certificateFile) has expired: nobody would trust it.")
+            throw .invalidCertificate("\(tls.certificateFile) has expired: nobody would trust it.")
         }
         guard !certificate.names.isEmpty || !certificate.addresses.isEmpty else {
-            throw .invalidListener(
+            throw .invalidCertificate(
                 "\(tls.certificateFile) is for no host name and no address (subjectAltName): nobody would trust it.")
-        }
-        do throws(NATSError) {
-            try ServerCertificate.checkKey(pemFile: tls.keyFile)
-            if let file = tls.authorityFile { _ = try ServerCertificate(pemFile: file) }
-        } catch {
-            throw .invalidListener("\(error)")
         }
     }
 
@@ -108,7 +109,7 @@ public struct NetworkListener: Codable, Hashable, Sendable {
 extension NetworkListener.TLS {
     fileprivate func certificate() throws(NetworkError) -> ServerCertificate {
         do throws(NATSError) { return try ServerCertificate(pemFile: certificateFile) } catch {
-            throw .invalidListener("\(error)")
+            throw .invalidCertificate("\(error)")
         }
     }
 

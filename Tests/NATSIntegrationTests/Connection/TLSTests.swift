@@ -196,12 +196,13 @@ struct TLSTests {
         #expect(authority.isSelfSigned && authority.names.isEmpty)
         let expired = try ServerCertificate(pemFile: TestCertificates.path("expired.pem"))
         #expect(expired.validUntil < server.validUntil)
-        try ServerCertificate.checkKey(pemFile: TestCertificates.path("server.key"))
+        let (certificate, key) = (try TestCertificates.path("server.pem"), try TestCertificates.path("server.key"))
+        try ServerCertificate.check(certificateFile: certificate, keyFile: key)
         for path in try [TestCertificates.path("server.key"), "/nowhere/server.pem"] {
             #expect(throws: NATSError.self) { try ServerCertificate(pemFile: path) }
         }
         #expect(throws: NATSError.self) {
-            try ServerCertificate.checkKey(pemFile: TestCertificates.path("server.pem"))
+            try ServerCertificate.check(certificateFile: certificate, keyFile: certificate)
         }
     }
 
