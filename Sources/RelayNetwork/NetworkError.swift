@@ -15,6 +15,8 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     case userBanned(String, reason: String?)
     /// The administrator closed the user's account, for this reason if one was given.
     case userDeactivated(String, reason: String?)
+    /// The user's access ended, in seconds since 1970.
+    case userExpired(String, end: Int64)
     /// The user has no such key, or several whose ids begin alike; the text is a sentence that says which.
     case unknownKey(String)
     /// The user has as many keys as one may have: that hold, or as are kept with their rights and revocations.
@@ -79,6 +81,8 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(name) is banned\(Self.clause(reason)). `parley network user unban \(name)` lifts the ban."
         case .userDeactivated(let name, let reason):
             "\(name) was deactivated\(Self.clause(reason)). `parley network user activate \(name)` opens the account again."
+        case .userExpired(let name, let end):
+            "The access of \(name) has ended: it held \(NetworkUser.words(untilEnd: end)). `parley network user expire \(name) 30d` extends it."
         case .unknownKey(let sentence): sentence
         case .tooManyKeys(let name):
             "\(name) has too many keys, and no more are made: \(UserKey.limit) that hold, or more with their rights and revocations than is kept of one user. `parley network key revoke \(name) KEY` ends one; those with an end are forgotten a week after it."

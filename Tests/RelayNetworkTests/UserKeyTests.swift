@@ -133,6 +133,31 @@ struct UserKeyTests {
         #expect(most == UserKey.endedLimit + 2)
     }
 
+    @Test("Nothing is handed out for a user whose access has ended, until it is extended")
+    func ended() async throws {
+        let (folder, administrator) = try network()
+        _ = try await administrator.add(user: "alice")
+        try await administrator.expire(user: "alice", at: 1)
+        let alice = try UserName("alice")
+        let before = try administrator.directory.knownRecord(of: alice)
+        let refusal = NetworkError.userExpired("alice", end: 1)
+        await #expect(throws: refusal) {
+            try await administrator.add(user: "alice", rights: RightsChange(topics: ["chat.a"]))
+        }
+        await #expect(throws: refusal) { try await administrator.makeKey(of: "alice") }
+        await #expect(throws: refusal) { try await administrator.makeToken(of: "alice", expires: Self.distant) }
+        await #expect(throws: refusal) {
+            try await administrator.invite(user: "alice", servers: ["tls://a:1"], expires: Self.distant)
+        }
+        #expect(try administrator.directory.knownRecord(of: alice) == before)
+        #expect(
+            refusal.description == "The access of alice has ended: it held until 1970-01-01T00:00:01.000Z. "
+                + "`parley network user expire alice 30d` extends it.")
+        _ = try await administrator.add(user: "alice", expires: Self.distant)
+        _ = try await administrator.makeKey(of: "alice")
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("B57 a revoked key stays revoked in every token that an act signs, and its user's other keys do not")
     func carried() async throws {
         let (folder, administrator) = try network()

@@ -63,7 +63,7 @@ struct CommandFailure: Error, Hashable {
         case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .notRunning, .refused, .connection, .notInEffect,
             .invitation(.unavailable):
             code = .noConnection
-        case .userBanned, .userDeactivated, .keyRevoked, .invitation: code = .refused
+        case .userBanned, .userDeactivated, .userExpired, .keyRevoked, .invitation: code = .refused
         case .cancelled: code = .interrupted
         }
         self.init(code, error.description)

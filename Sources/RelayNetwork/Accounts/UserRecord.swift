@@ -82,6 +82,12 @@ struct UserRecord: Codable, Hashable, Sendable {
 
     func isOver(at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
 
+    /// Refuses a user whom new credentials would not let in.
+    func checkAdmitted(_ user: UserName, at now: Int64) throws(NetworkError) {
+        try standing.check(user)
+        if let expires, isOver(at: now) { throw .userExpired(user.text, end: expires) }
+    }
+
     /// Why the account is closed, as its user is told; nil while it is open.
     func closure(block: UserStanding.Decision?, at now: Int64) -> ControlMessage? {
         if let banned = standing.banned { return ControlMessage(kind: .banned, reason: banned.reason) }

@@ -20,7 +20,8 @@ extension NetworkAdministrator {
     ///   - rights: a known user keeps what is not named, and a new user gets all of it.
     ///   - servers: where the person connects; none to take what the network listens at.
     ///   - expires: until when it can be used, in seconds since 1970.
-    /// - Throws: `NetworkError.invalidListener` where nobody elsewhere reaches the network.
+    /// - Throws: `NetworkError.invalidListener` where nobody elsewhere reaches the network; `.userBanned`,
+    ///   `.userDeactivated`, `.userExpired`.
     public func invite(
         user: String, rights: RightsChange = RightsChange(), servers: [String] = [], expires: Int64
     ) async throws(NetworkError) -> Invitation {
@@ -31,7 +32,7 @@ extension NetworkAdministrator {
         let authority = if let cluster { try cluster.authority() } else { try listener?.authority() }
         return try await alone { identity throws(NetworkError) in
             let before = try directory.record(of: user)
-            try before?.standing.check(user)
+            try before?.checkAdmitted(user, at: Self.now)
             if before == nil || !rights.isEmpty {
                 try directory.establish(
                     user, rights: rights.applied(to: before?.rights ?? .all), expires: before?.expires)

@@ -51,8 +51,8 @@ extension NetworkAdministrator {
     ///   - rights: some of its user's; all of them where nothing is named.
     ///   - expires: when the credentials end, in seconds since 1970; nil for the user's own end.
     ///   - isBearer: whether the token is enough, without a signature by the key.
-    /// - Throws: `NetworkError.userBanned`, `.userDeactivated`, `.tooManyKeys`, `.keyInUse`, `.invalidGrant` for rights
-    ///   that the user does not have.
+    /// - Throws: `NetworkError.userBanned`, `.userDeactivated`, `.userExpired`, `.tooManyKeys`, `.keyInUse`,
+    ///   `.invalidGrant` for rights that the user does not have.
     public func makeKey(
         of user: String, for kind: UserKey.Kind = .file, rights: RightsChange = RightsChange(), expires: Int64? = nil,
         isBearer: Bool = false

@@ -39,7 +39,7 @@ extension NetworkAdministrator {
     ///   - expires: the end, in seconds since 1970; nil keeps that of a known user, and a new user has none.
     ///   - kind: what the key is for. This machine's own key is made where it has none that holds.
     /// - Returns: the credentials, whose secret is kept nowhere, but for that of this machine's own key.
-    /// - Throws: `NetworkError.invalidGrant`, `.userBanned`, `.userDeactivated`, `.tooManyKeys`.
+    /// - Throws: `NetworkError.invalidGrant`, `.userBanned`, `.userDeactivated`, `.userExpired`, `.tooManyKeys`.
     @discardableResult
     public func add(
         user: String, rights: RightsChange = RightsChange(), expires: Int64? = nil, for kind: UserKey.Kind = .file

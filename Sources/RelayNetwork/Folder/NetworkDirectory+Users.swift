@@ -43,8 +43,8 @@ extension NetworkDirectory {
                 _ = try makeUser(name, rights: rights, expires: expires, identity)
                 return
             }
-            try record.standing.check(name)
             (record.rights, record.expires) = (rights, expires)
+            try record.checkAdmitted(name, at: NetworkAdministrator.now)
             try markUnfinished([name])
             try AccountSigner(self, identity).install(&record, of: name)
         }
@@ -60,7 +60,7 @@ extension NetworkDirectory {
     ) throws(NetworkError) -> (key: UserKey, credentials: Credentials) {
         try identified { identity throws(NetworkError) in
             var record = try knownRecord(of: name)
-            try record.standing.check(name)
+            try record.checkAdmitted(name, at: NetworkAdministrator.now)
             return try makeKey(&record, of: name, kind, rights: rights, expires: expires, isBearer: isBearer, identity)
         }
     }

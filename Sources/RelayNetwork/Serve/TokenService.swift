@@ -77,7 +77,7 @@ public struct TokenService: Sendable {
     private func failure(_ error: NetworkError) -> HTTPAnswer {
         switch error {
         case .invalidUserName, .invalidGrant: return Self.failure(400, "\(error)")
-        case .userBanned, .userDeactivated: return Self.failure(403, "\(error)")
+        case .userBanned, .userDeactivated, .userExpired: return Self.failure(403, "\(error)")
         case .unknownKey: return Self.failure(404, "There is no such token.")
         case .tooManyKeys, .userNameTaken: return Self.failure(409, "\(error)")
         default:

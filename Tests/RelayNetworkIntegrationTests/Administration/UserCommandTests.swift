@@ -80,6 +80,8 @@ struct UserCommandTests {
         #expect(try await user(folder, "show", "alice").lines.contains("expires  never"))
         #expect(try await user(folder, "expire", "alice", "now").exitCode == 0)
         #expect(try await user(folder, "show", "alice").lines.first == "alice  expired")
+        #expect(try await user(folder, "add", "alice").exitCode == 77)
+        #expect(try await run(folder, ["network", "token", "alice"]).exitCode == 77)
         #expect(try await user(folder, "expire", "alice", "soon").exitCode == 64)
         for action in [["show", "nobody"], ["grant", "nobody", "--topics", ">"], ["expire", "nobody", "never"]] {
             #expect(try await run(folder, ["network", "user"] + action).exitCode == 65, "\(action)")
