@@ -73,6 +73,11 @@ extension Profile: Decodable {
         guard tokenCommand == nil || creds == nil else {
             throw mistake(.creds, isKey: true, "creds and token_command exclude each other; keep one")
         }
+        guard (namespace == nil) == (hash == nil) else {
+            throw mistake(
+                namespace == nil ? .hash : .namespace, isKey: true,
+                "namespace and hash go together; add the other one, or remove this one")
+        }
         proxy = try text(.proxy)
         session = try text(.session)
         device = try text(.device)

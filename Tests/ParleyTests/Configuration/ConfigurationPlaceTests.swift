@@ -86,6 +86,8 @@ struct ConfigurationPlaceTests {
             ("proxy: 'nonsense'", 7, "proxy: "),
             ("token_command: 'a', tokenCommand: 'b'", 0, "tokenCommand and token_command are the same"),
             ("token_command: 'a', creds: 'b'", 20, "creds and token_command exclude each other"),
+            ("namespace: 'a'", 0, "namespace and hash go together"),
+            ("hash: 'a'", 0, "namespace and hash go together"),
             ("retention: { topics: [{ topic: 'a', age: 'soon' }] }", 41, "retention.topics.0.age: “soon”"),
         ] as [(String, Int, String)])
     func ranges(_ setting: String, _ offset: Int, _ words: String) throws {
