@@ -62,10 +62,12 @@ struct SettingTests {
     @Test("Each example in the defaults can be written as it stands")
     func examples() throws {
         let text = DefaultConfiguration.text
+        let partners = ["namespace": "hash: 'h', ", "hash": "namespace: 'work', "]
         for setting in printed(depth: 3) {
             #expect(text.contains("\n            // \(setting.name): \(setting.value),\n"), "\(setting.name)")
+            let partner = partners[setting.name] ?? ""
             #expect(throws: Never.self, "\(setting.name)") {
-                try source("{ profiles: { default: { \(setting.name): \(setting.value) } } }")
+                try source("{ profiles: { default: { \(partner)\(setting.name): \(setting.value) } } }")
             }
         }
     }
