@@ -25,6 +25,15 @@ struct PostboxesTests {
             subject: subject)
     }
 
+    @Test("A letter in a postbox that is not known has the postboxes asked for; one in a known postbox does not")
+    func unknownBox() {
+        var desk = desk()
+        let known = desk.send(.postbox(.created(letter(1, box: "personal"))))
+        #expect(!known.core.contains(.letters(.askForBoxes)))
+        let unknown = desk.send(.postbox(.created(letter(2, box: "new"))))
+        #expect(unknown.core.contains(.letters(.askForBoxes)))
+    }
+
     // MARK: Commands
 
     @Test(

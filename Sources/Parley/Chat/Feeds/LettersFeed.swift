@@ -23,6 +23,8 @@ actor LettersFeed {
         case post(id: String, user: String, postbox: String, subject: String?, text: String)
         /// Do something with the person's postboxes; `postboxes` tells what became of it.
         case postboxes(PostboxAct)
+        /// Ask again which postboxes there are; nobody waits for the answer.
+        case askForBoxes
         /// Tell which letters were sent from here, at most `limit`, the newest.
         case listSent(limit: Int)
         /// Write a letter's text into a file, over one that is there only where the person wants that.
@@ -68,6 +70,8 @@ actor LettersFeed {
             readLettersQuestion &+= 1
             await store.keep(.letterRead(id: id, postbox: postbox))
         case .listPage(let request, let postbox, let token, let limit, let order):
+            // The list is opened or asked for anew: another device may have made a postbox.
+            if token == nil { listPostboxes() }
             core.begin { await self.listPage(request, postbox, token, limit, order) }
         case .readPortion(let request, let postbox, let token, let source, let order):
             core.begin { await self.readLetters(request, postbox, token, from: source, order) }
@@ -91,6 +95,7 @@ actor LettersFeed {
                 await core.send(.published(PublishNews(id: id, state: .failed(error))))
             }
         case .postboxes(let act): perform(act)
+        case .askForBoxes: listPostboxes()
         case .listSent(let limit): listSent(limit)
         case .save(let text, let path, let overwrites):
             let outcome = await blocking { LetterFile.save(text, to: path, overwrites: overwrites) }

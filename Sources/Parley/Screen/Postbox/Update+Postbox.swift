@@ -49,7 +49,10 @@ extension ChatModel {
         case .portionFailed(let request, let error):
             handleFailedPortion(error, request)
         case .created(let letter):
-            return handleLetter(letter)
+            // Another device may have made its postbox.
+            let isUnknown =
+                network.inbox.boxesAsOf != nil && !network.inbox.boxes.contains { $0.id == letter.postboxId }
+            return handleLetter(letter) + (isUnknown ? [.letters(.askForBoxes)] : [])
         case .deleting(let done):
             network.inbox.deletion.progress(to: done)
         case .deleted(let result):
