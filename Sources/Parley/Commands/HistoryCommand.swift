@@ -47,7 +47,13 @@ struct HistoryCommand: AsyncParsableCommand {
                 left -= part.messages.count
                 next = part.next
             } while next != nil && left > 0
+            if let words = Self.words(left: left) { Output.complain(words) }
         }
+    }
+
+    /// What is said at the end where the limit may have left messages out; nil where it has not.
+    static func words(left: Int) -> String? {
+        left > 0 ? nil : "parley: there may be later ones: --limit, or --start with a later time"
     }
 
     /// Each part is written before the next is read, so that no more than one is held.

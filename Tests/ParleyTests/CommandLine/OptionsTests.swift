@@ -12,6 +12,13 @@ struct OptionsTests {
         Postbox(id: id, name: name ?? id, title: title, sudoId: "sudo", isEnabled: isEnabled, createdAt: Desk.wall)
     }
 
+    @Test("A range that ends at its limit says how to get the rest")
+    func endOfHistory() {
+        #expect(HistoryCommand.words(left: 1) == nil)
+        #expect(
+            HistoryCommand.words(left: 0) == "parley: there may be later ones: --limit, or --start with a later time")
+    }
+
     @Test(
         "A number out of its range is wrong usage in every command",
         arguments: [
