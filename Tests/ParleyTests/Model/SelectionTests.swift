@@ -216,6 +216,18 @@ struct SelectionTests {
         #expect(short.model.notices.shown?.text == "The quotation is cut: it has its beginning.")
     }
 
+    @Test(
+        "The quotation of an answer has what the answer says; where it only quotes, that",
+        arguments: [
+            ("> bob: one\n> two\n> three\nindeed", "> eve: indeed"),
+            ("> bob: one\n\nfirst\n\nlast\n", "> eve: first\n> \n> last"),
+            ("> bob: one\nyes\n> two\nno", "> eve: yes\n> no"),
+            ("> bob: one", "> eve: > bob: one"), ("a > b", "> eve: a > b"),
+        ])
+    func quoteAnswer(_ text: String, _ quotation: String) {
+        #expect(ChatModel.quotation(of: text, by: "eve") == quotation)
+    }
+
     @Test("In a quotation a line ends where it does on the screen: vertical tab, form feed and next line are blanks")
     func quoteBlanks() {
         var desk = Desk.joined("chat.lobby")

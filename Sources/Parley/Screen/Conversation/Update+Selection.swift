@@ -212,8 +212,8 @@ extension ChatModel {
 
     /// Says how much of a text a quotation has, where that is not all of it.
     func sayCut(_ quotation: String, of text: String) {
-        guard quotation.hasSuffix(Self.cutMark), !text.hasSuffix(Self.cutMark) else { return }
-        let (quoted, all) = (Self.lineCount(quotation), Self.lineCount(text))
+        guard quotation.hasSuffix(Self.cutMark), !Self.ownText(of: text).hasSuffix(Self.cutMark) else { return }
+        let (quoted, all) = (Self.lineCount(quotation), Self.lineCount(Self.ownText(of: text)))
         let part =
             quoted < all ? "the first \(Wording.count(quoted, "line")) of \(Wording.grouped(all))" : "its beginning"
         say("The quotation is cut: it has \(part).")
@@ -236,7 +236,7 @@ extension ChatModel {
     /// The beginning of a text as a quotation to answer to, with who wrote it where that is given.
     static func quotation(of text: String, by author: String? = nil, within limit: QuoteLimit = .message) -> String {
         let name = author.map { "\($0): " } ?? ""
-        let start = text.prefix(limit.characters + 1)
+        let start = ownText(of: text).prefix(limit.characters + 1)
         let whole = SafeText.lines(String(start)).map(\.description)
         var lines = Array(whole.prefix(limit.lines))
         if let last = lines.last, whole.count > lines.count || start.count > limit.characters {
@@ -244,6 +244,16 @@ extension ChatModel {
         }
         return (["> \(SafeText(name))\(lines.first ?? "")"] + lines.dropFirst().map { "> \($0)" })
             .joined(separator: "\n")
+    }
+
+    /// A text without the lines that it quotes itself; all of it where it has no others.
+    private static func ownText(of text: String) -> String {
+        let lines = text.split(omittingEmptySubsequences: false) { $0.breaksLine }
+        let own = lines.filter { $0.first != ">" }
+        guard own.count < lines.count else { return text }
+        let isBlank = { (line: Substring) in line.allSatisfy(\.isWhitespace) }
+        guard let last = own.lastIndex(where: { !isBlank($0) }) else { return text }
+        return own[...last].drop(while: isBlank).joined(separator: "\n")
     }
 
     func lookAt(_ row: ConversationRow) {
