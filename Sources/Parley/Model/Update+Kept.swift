@@ -55,7 +55,10 @@ extension ChatModel {
         var effects: ChatEffects = []
         if isOpening { effects = open(placeAtStart(named, desk), isTyping: !typed.isEmpty) }
         guard isOpening, !typed.isEmpty else {
-            if typed.isEmpty { compose = writing.move(compose, to: writing.place) }
+            if typed.isEmpty {
+                compose = writing.move(compose, to: writing.place)
+                _ = fits(compose.text)
+            }
             compose.editor.history = writing.history
             writing.keptDraft = compose.text
             return effects

@@ -16,6 +16,19 @@ struct EditorTests {
         #expect(desk.enter("/edit") == .screen(.edit("")))
     }
 
+    @Test("A text that comes back too long for one message says so, before it is sent")
+    func tooLong() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.bounded(messageBytes: 10))
+        desk.send(.edited(.written("ten bytes.")))
+        #expect(desk.model.notices.shown == nil)
+        desk.send(.edited(.written("eleven byte")))
+        #expect(
+            desk.model.notices.shown?.text
+                == "It has 11 bytes, a message at most 10. Shorten it, or send it in parts.")
+        #expect(desk.model.compose.text == "eleven byte")
+    }
+
     @Test("What was written replaces the text, waits to be sent, and can be undone")
     func written() {
         var desk = Desk.joined("chat.lobby")

@@ -14,6 +14,8 @@ extension ChatModel {
             let cut = compose.editor.insert(text)
             if cut > 0 {
                 sayFull("The last \(Wording.count(cut, "character")) of the text \(cut == 1 ? "is" : "are") missing")
+            } else {
+                _ = fits(text)
             }
         case .failed(let words): say(words, .failure)
         }
