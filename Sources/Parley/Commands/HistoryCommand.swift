@@ -13,8 +13,8 @@ struct HistoryCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The end: a length such as 5m before now, or an ISO 8601 time.", valueName: "time"))
     var end: String?
 
-    @Option(help: ArgumentHelp("Most messages, 1 to 10000.", valueName: "count"))
-    var limit: Int = 1_000
+    @Option(help: ArgumentHelp("Most messages, 1 to 10000. (default: 1000)", valueName: "count"))
+    var limit: Int?
 
     @OptionGroup var output: MessageStyleOptions
 
@@ -25,7 +25,9 @@ struct HistoryCommand: AsyncParsableCommand {
         for text in [start, end].compactMap({ $0 }) where PastTime(text) == nil {
             throw ValidationError("A time is all, a length such as 15m, or ISO 8601.")
         }
-        guard (1...10_000).contains(limit) else { throw ValidationError("--limit takes a number from 1 to 10000.") }
+        guard (1...10_000).contains(limit ?? 1) else {
+            throw ValidationError("--limit takes a number from 1 to 10000.")
+        }
     }
 
     func run() async throws {
@@ -33,7 +35,7 @@ struct HistoryCommand: AsyncParsableCommand {
         try await connection.plan().connected { client in
             let (first, last) = (Self.time(start) ?? Timestamp(milliseconds: 0), end.flatMap(Self.time))
             let printer = MessagePrinter(style: output.style, limit: nil)
-            var left = limit
+            var left = limit ?? 1_000
             var next: UInt64?
             repeat {
                 let part = try await client.history(
@@ -47,13 +49,14 @@ struct HistoryCommand: AsyncParsableCommand {
                 left -= part.messages.count
                 next = part.next
             } while next != nil && left > 0
-            if let words = Self.words(left: left) { Output.complain(words) }
+            if let words = rest(left: left) { Output.complain(words) }
         }
     }
 
-    /// What is said at the end where the limit may have left messages out; nil where it has not.
-    static func words(left: Int) -> String? {
-        left > 0 ? nil : "parley: there may be later ones: --limit, or --start with a later time"
+    /// What is said at the end where there may be more; nil where a limit was given, and is expected.
+    func rest(left: Int) -> String? {
+        guard limit == nil, left <= 0 else { return nil }
+        return "parley: There may be later ones: raise --limit, or begin later with --start."
     }
 
     /// Each part is written before the next is read, so that no more than one is held.

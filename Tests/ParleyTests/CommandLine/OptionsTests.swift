@@ -12,11 +12,12 @@ struct OptionsTests {
         Postbox(id: id, name: name ?? id, title: title, sudoId: "sudo", isEnabled: isEnabled, createdAt: Desk.wall)
     }
 
-    @Test("A range that ends at its limit says how to get the rest")
-    func endOfHistory() {
-        #expect(HistoryCommand.words(left: 1) == nil)
-        #expect(
-            HistoryCommand.words(left: 0) == "parley: there may be later ones: --limit, or --start with a later time")
+    @Test("A range that ends at the limit that nobody gave says how to get the rest")
+    func endOfHistory() throws {
+        let plain = try HistoryCommand.parse(["chat.lobby", "--start", "all"])
+        #expect(plain.rest(left: 1) == nil && plain.rest(left: 0)?.contains("--limit") == true)
+        let limited = try HistoryCommand.parse(["chat.lobby", "--start", "all", "--limit", "5"])
+        #expect(limited.rest(left: 0) == nil)
     }
 
     @Test(
