@@ -16,8 +16,8 @@ enum ParleyBench {
             ("absences", [], OutageScenario.absences), ("relay", [], RelayScenario.run),
             ("accounts", [], AccountScenario.run), ("store", ["n=200000"], StoreScenario.run),
             ("postbox", ["n=100000"], PostboxScenario.run), ("screen", [], ScreenScenario.run),
-            ("suspended", [], SuspendedScenario.run), ("inbox", [], InboxScenario.run),
-            ("chaos", nil, ChaosScenario.run), ("rolling", nil, RollingScenario.run), ("scale", nil, ScaleScenario.run),
+            ("suspended", [], SuspendedScenario.run), ("chaos", nil, ChaosScenario.run),
+            ("rolling", nil, RollingScenario.run), ("scale", nil, ScaleScenario.run),
         ]
 
     /// What this program does where a benchmark starts it once more.

@@ -61,11 +61,11 @@ import Platform
         }
 
         /// The moment in which each of these texts has been written.
-        func moments(of texts: [String], within patience: Double = 20) throws -> [Double] {
+        func moments(of texts: [String]) throws -> [Double] {
             let begin = Meter.now()
             let marks = texts.map { Array($0.utf8) }
             var (times, seen) = ([Double?](repeating: nil, count: marks.count), [UInt8]())
-            while Meter.now() - begin < patience {
+            while Meter.now() - begin < 20 {
                 seen += try output(within: 100)
                 for (index, mark) in marks.enumerated() where times[index] == nil && seen.contains(mark) {
                     times[index] = Meter.now()
@@ -73,7 +73,7 @@ import Platform
                 let found = times.compactMap(\.self)
                 if found.count == marks.count { return found }
             }
-            throw BenchFailure("parley did not show \(texts.joined(separator: " and ")) within \(Int(patience)) s")
+            throw BenchFailure("parley did not show \(texts.joined(separator: " and ")) within 20 s")
         }
 
         /// Asks the program to end, and reads on meanwhile, as it waits for its terminal.
@@ -97,7 +97,7 @@ import Platform
         }
         func output(within milliseconds: Int32) throws -> [UInt8] { [] }
         func type(_ text: String) throws {}
-        func moments(of texts: [String], within patience: Double = 20) throws -> [Double] { [] }
+        func moments(of texts: [String]) throws -> [Double] { [] }
         func end() {}
     }
 #endif

@@ -77,15 +77,6 @@ struct BenchmarkTests {
     }
 
     #if os(Linux)
-        @Test("Keys are pressed in the chat while all letters of a postbox are deleted there, and the goal is told")
-        func inbox() async throws {
-            let parts = try await BenchFigures.run("inbox", "n=100", "keys=5", "rounds=2")
-            let figures = try #require(parts["inbox"])
-            #expect(figures["n"] == 100 && figures["rounds"] == 2 && figures["key_p99_goal_ms"] == 20)
-            parts.expect(
-                "deletions_s", "rest_p50_ms", "rest_p99_ms", "keys", "key_p50_ms", "key_p99_ms", of: "inbox")
-        }
-
         @Test("The screen is typed at under each load, takes messages, and both are compared with the least possible")
         func screen() async throws {
             let parts = try await BenchFigures.run("screen", "n=1000", "keys=5")
