@@ -1,7 +1,7 @@
 import NATS
 import NIOCore
 
-/// README's third example, line for line: a program there.
+/// An example of Documentation/Libraries.md, line for line: a program there.
 func storeAndRead() async throws {
     let connection = try await NATSConnection.connect(to: ServerAddress(parsing: CommandLine.arguments[1]))
     let stream = JetStream(connection)

@@ -16,13 +16,14 @@ struct ConfigurationPlaceTests {
         return nil
     }
 
-    @Test("README writes the defaults to the file that is read")
-    func readme() throws {
+    @Test("The documents write the defaults to the file that is read")
+    func document() throws {
         var url = URL(filePath: #filePath)
         for _ in 0..<4 { url.deleteLastPathComponent() }
-        let readme = try String(contentsOf: url.appending(path: "README.md"), encoding: .utf8)
+        let document = url.appending(path: "Documentation/User/Configuration.md")
+        let text = try String(contentsOf: document, encoding: .utf8)
         let (path, isNamed) = ConfigurationFile.place(flag: nil, ["HOME": "/home/al"])
-        #expect(!isNamed && readme.contains("parley config defaults > ~\(path.dropFirst("/home/al".count))\n"))
+        #expect(!isNamed && text.contains("parley config defaults > ~\(path.dropFirst("/home/al".count))\n"))
     }
 
     @Test(

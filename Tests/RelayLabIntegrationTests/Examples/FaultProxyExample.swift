@@ -1,7 +1,7 @@
 import Relay
 import RelayFaults
 
-/// README's second example, line for line: a program there.
+/// An example of Documentation/Libraries.md, line for line: a program there.
 func rehearseFaults() async throws {
     let proxy = try await FaultProxy.start(target: try RelayConfiguration.addresses([CommandLine.arguments[1]])[0])
     print("connect to \(proxy.address)")

@@ -16,11 +16,13 @@ struct DocumentationTests {
             contentsOf: Self.package.appendingPathComponent("Sources/Relay/Relay.docc/\(name).md"), encoding: .utf8)
     }
 
-    @Test("Each example in Swift of README and the articles is part of a file that the tests compile, line for line")
+    @Test("Each Swift example of the documents and articles is part of a file that the tests compile, line for line")
     func examples() throws {
         let folder = Self.package.appendingPathComponent("Sources/Relay/Relay.docc")
         let articles = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".md") }
-        let documents = [Self.package.appendingPathComponent("README.md")] + articles.map(folder.appendingPathComponent)
+        let documents =
+            ["README.md", "Documentation/Libraries.md"].map(Self.package.appendingPathComponent)
+            + articles.map(folder.appendingPathComponent)
         let files = try Self.exampleFiles()
         var count = 0
         for document in documents {

@@ -1,6 +1,6 @@
 import Relay
 
-/// README's first example, line for line: a program there.
+/// README's example, line for line: a program there.
 func sendAndFollow() async throws {
     let client = RelayClient(
         configuration: RelayConfiguration(
