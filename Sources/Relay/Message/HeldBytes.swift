@@ -1,6 +1,6 @@
-// What is decoded takes more memory than it had bytes: an element of a single byte becomes a value of its own. Wherever
-// messages are held within a bound of bytes, this is what they count. Each that arrives is counted, so that elements are
-// looked at where they are: one that is taken out is copied.
+// Decoded values take more memory than their bytes did: an element of one byte becomes a value of its own. Wherever a
+// bound of bytes applies to messages in memory, this is what they count. Every arriving message is counted, so elements
+// are read in place: taking one out would copy it.
 
 extension MessageValue {
     /// How many bytes it takes beside its own place: a text's, and a place for each element.

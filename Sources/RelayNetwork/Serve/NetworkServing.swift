@@ -46,7 +46,9 @@ public struct NetworkServing: Sendable {
     }
 
     /// Answers requests until a signal comes or the task is cancelled. A server that is gone is replaced by another.
-    /// - Throws: `NetworkError.invalidListener`, `.invalidCertificate`, `.file`, or `.invalidProvision` for an access that no server takes.
+    ///
+    /// - Throws: `NetworkError.invalidListener`, `.invalidCertificate`, `.file`, or `.invalidProvision` for an access
+    ///   that no server takes.
     public func run() async throws(NetworkError) {
         let folder = try access.authority.map { text throws(NetworkError) in
             let folder = try TemporaryFolder.make("serve")

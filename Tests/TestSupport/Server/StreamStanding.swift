@@ -21,8 +21,8 @@ public struct StreamStanding: Equatable, Sendable {
     /// copy current all the same, until it starts again; even when it leads the stream by then.
     public var mayStandStill = false
 
-    /// The servers whose copies stand still if they go on like this: some that lag, the leader's behind another, or some
-    /// behind the leader's though all are called current.
+    /// The servers whose copies would stand still: those that lag, a leader behind another server, or servers behind
+    /// the leader although all are called current.
     public var stuck: [String] {
         guard mayStandStill else { return [] }
         guard lagging.isEmpty, !mayDiffer, let leader, let end = ends[leader] else { return lagging.sorted() }

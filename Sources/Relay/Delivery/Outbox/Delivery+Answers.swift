@@ -14,8 +14,8 @@ extension Delivery {
         case failed
     }
 
-    /// So often in a row a letter is refused, over some eight seconds, until it counts that nobody says why: a network's
-    /// host that starts again needs as long.
+    /// How many unexplained refusals in a row, over some eight seconds, make a letter fail: a restarting host needs as
+    /// long.
     static let silentRefusals = 7
 
     /// The server answered some publishes.
