@@ -139,35 +139,6 @@ struct DocumentationTests {
     }
 
     @Test(
-        "Each sentence of the guides that Parley follows has a call that there is, and a test that there is",
-        arguments: [("PostboxSeed", 32), ("LifecycleSeed", 30)])
-    func sentences(document name: String, count: Int) throws {
-        let document = Self.package.appendingPathComponent("Documentation/\(name).md")
-        let rows = try String(contentsOf: document, encoding: .utf8).split(separator: "\n")
-            .filter { $0.hasPrefix("| ") }.dropFirst()
-            .map { line in
-                line.split(separator: "|").map { cell in
-                    String(cell.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
-                }
-            }
-        let (tests, calls) = try (Self.tests.get(), Self.sources(in: "Sources/Relay"))
-        #expect(rows.count >= count)
-        for row in rows {
-            try #require(row.count == 3, "\(row)")
-            #expect(tests.contains("\"\(row[2])\""), "\(row[0]): there is no test “\(row[2])”")
-            for call in row[1].split(separator: "`").enumerated().filter({ $0.offset % 2 == 0 }).map(\.element) {
-                let names = call.prefix { $0 != "(" }.split(separator: ".")
-                let name = try #require(names.last)
-                let forms =
-                    ["func \(name)(", "case \(name)"]
-                    + ["enum", "class", "struct", "protocol", "var", "let"].map { "\($0) \(name)" }
-                #expect(
-                    forms.contains(where: calls.contains), "\(row[0]): there is no \(call)")
-            }
-        }
-    }
-
-    @Test(
         "Each row of the tables names a test that there is",
         arguments: ["RelayX", "Sudo", "Nexconn", "RongCloud", "Supabase"])
     func named(heading: String) throws {
