@@ -189,10 +189,57 @@ struct UserCommandTests {
         var key: String
         var kind: String?
         var created: String?
+        var expires: String?
+        var rights: AccessRights?
         var lastSeen: String?
         var revoked: String?
         var file: String?
         var action: String?
+    }
+
+    @Test("B57 a list of keys says of each when it was made, until when it holds, what it may do, and of its use")
+    func keyList() async throws {
+        let folder = try TemporaryFolder()
+        #expect(try await user(folder, "add", "alice", "--out", folder.path("first")).exitCode == 0)
+        let new = ["network", "key", "new", "alice", "--out"]
+        for (file, more) in [
+            ("narrow", ["--expires", "30d", "--subscribe", "chat.>", "--kv", "none", "--letters", "no"]),
+            ("both", ["--topics", "chat.>", "ops.a", "--kv", "read"]),
+        ] {
+            let made = try await run(folder, new + [folder.path(file)] + more)
+            #expect(made.exitCode == 0, "\(made)")
+        }
+        let list = ["network", "key", "list", "alice"]
+        let id = try #require(try await run(folder, list).lines.last?.split(separator: " ").first.map(String.init))
+        #expect(try await run(folder, ["network", "key", "revoke", "alice", id]).exitCode == 0)
+
+        let result = try await run(folder, list + ["--json"])
+        let keys = try result.lines.map { try JSONDecoder().decode(Key.self, from: Data($0.utf8)) }
+        try #require(keys.count == 3, "\(result)")
+        #expect(keys.map(\.user) == ["alice", "alice", "alice"] && keys.map(\.kind) == ["file", "file", "file"])
+        let narrow = AccessRights(publish: [], subscribe: ["chat.>"], keyValue: .none, letters: false)
+        let topics = ["chat.>", "ops.a"]
+        let both = AccessRights(publish: topics, subscribe: topics, keyValue: .read)
+        #expect(keys.map(\.rights) == [AccessRights.all, narrow, both])
+        #expect(keys[0].expires == nil && keys[2].expires == nil)
+        // Each is read off the clock by itself.
+        let made = try #require(keys[1].created.flatMap { Timestamp(iso8601: $0) })
+        let end = try #require(keys[1].expires.flatMap { Timestamp(iso8601: $0) })
+        #expect(abs(end.milliseconds - made.milliseconds - 30 * 86_400_000) < 300_000, "\(result)")
+        #expect(keys.map { $0.revoked != nil } == [false, false, true] && keys[2].key == id)
+        #expect(keys.allSatisfy { $0.lastSeen == nil }, "no server runs")
+
+        let rows = try await run(folder, list).lines.map { line in
+            line.split(separator: "  ").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        try #require(rows.count == 4, "\(rows)")
+        #expect(rows[0] == ["KEY", "KIND", "MADE", "UNTIL", "RIGHTS", "LAST SEEN"])
+        let ends = ["without end", keys[1].expires ?? "", "revoked \(keys[2].revoked ?? "")"]
+        let rights = [">", "write nothing, read chat.>, no keys, no letters", "chat.> ops.a, read keys"]
+        for (index, row) in rows.dropFirst().enumerated() {
+            let key = keys[index]
+            #expect(row == [key.key, "file", key.created ?? "", ends[index], rights[index], "-"])
+        }
     }
 
     @Test("B57 keys are made, listed and revoked, and whoever uses one that is revoked is told")
@@ -227,6 +274,10 @@ struct UserCommandTests {
                 return listed[0].lastSeen != nil
             }
             #expect(listed[1].lastSeen == nil)
+            try await eventually("the first key is connected") {
+                let rows = try await key("list", "alice").lines.dropFirst()
+                return rows.first?.hasSuffix("  connected") == true && rows.dropFirst().first?.hasSuffix("  -") == true
+            }
             let unknown = try await key("revoke", "alice", "0")
             #expect(unknown.exitCode == 65 && unknown.diagnostics.contains("parley network key list alice"))
             #expect(try await key("revoke", "alice").exitCode == 64)
