@@ -31,9 +31,11 @@ final class ClusterFixture: Machines {
     }
 
     /// Starts a command of somebody's that goes on.
-    func start(_ name: String, _ arguments: String...) throws -> ChildProcess {
+    func start(
+        _ name: String, _ arguments: String..., environment more: [String: String] = [:]
+    ) throws -> ChildProcess {
         let process = try ChildProcess(
-            try BuiltProduct.url("parley").path, arguments, environment: machine(name))
+            try BuiltProduct.url("parley").path, arguments, environment: machine(name).merging(more) { $1 })
         processes.withLockedValue { $0.append(process) }
         return process
     }

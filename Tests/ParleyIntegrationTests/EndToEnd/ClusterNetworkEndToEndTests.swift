@@ -140,13 +140,21 @@ extension EndToEndTests {
                 }
                 let sent = try await send()
                 #expect(sent.exitCode == 0, "\(sent)")
+                // Another one has the secret from its environment.
+                let other = try network.start(
+                    "admin", "network", "serve", "team", "--http", "127.0.0.1:0",
+                    environment: ["PARLEY_HTTP_SECRET": secret])
+                let otherPort = try await network.port(of: other)
+                let place = "/tokens/" + token["key"].string
+                #expect(try await network.said(at: place, otherPort, method: "DELETE").status == 401)
                 let ended = try await network.said(
-                    at: "/tokens/" + token["key"].string, port, method: "DELETE",
-                    headers: ["Authorization: Bearer \(secret)"])
+                    at: place, otherPort, method: "DELETE", headers: ["Authorization: Bearer \(secret)"])
                 #expect(ended.status == 200, "\(ended)")
                 #expect(try await send().exitCode == 77)
-                door.signal(SIGTERM)
-                try await door.waitForExit()
+                for process in [door, other] {
+                    process.signal(SIGTERM)
+                    try await process.waitForExit()
+                }
 
                 three.process.signal(SIGTERM)
                 #expect(try await three.process.waitForExit().exitCode == 0)
