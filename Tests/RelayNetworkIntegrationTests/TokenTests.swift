@@ -21,9 +21,11 @@ struct TokenTests {
             let file = try network.directory.credentials(for: "alice")
             let made = try await administrator.makeToken(of: "alice", expires: end)
             let other = try await administrator.makeToken(of: "alice", expires: end)
+            let narrow = try await administrator.makeToken(
+                of: "alice", rights: RightsChange(topics: ["chat.>"]), expires: end)
             #expect(made.key.kind == .token && made.key.expires == end && made.key.id != other.key.id)
 
-            // By the call that Nexconn's clients have for it, and by RongCloud's.
+            // By the call that Nexconn's clients have for it, by RongCloud's, and by none of theirs.
             let client = try network.client(credentials: RelayCredentials.none)
             let journal = Journal(client)
             let user = Box<Result<String, RelayError>?>(nil)
@@ -32,6 +34,19 @@ struct TokenTests {
                 completionHandler: { name, error in user.value = error.map { .failure($0) } ?? .success(name ?? "") })
             try await eventually("an answer") { user.value != nil }
             #expect(try user.value?.get() == "alice")
+            let third = try network.client(credentials: RelayCredentials.none)
+            let answers = Collected()
+            third.connect(
+                withToken: narrow.token, success: { answers.add("success \($0)") },
+                error: { answers.add("error \($0.rawValue)") })
+            try await eventually("an answer") { !answers.all.isEmpty }
+            #expect(answers.all == ["success alice"])
+            #expect(await third.accessRights == AccessRights(topics: ["chat.>"]))
+            _ = try await third.send(topic: "chat.a", message: "with fewer rights", timeout: .seconds(60))
+            await #expect(throws: RelayError.notAuthorized("publishing to ops.a")) {
+                try await third.send(topic: "ops.a", message: "no", timeout: .seconds(60))
+            }
+            await third.close()
             let second = try network.client(credentials: .accessToken(other.token))
             try await second.connect(timeLimit: 60)
 
