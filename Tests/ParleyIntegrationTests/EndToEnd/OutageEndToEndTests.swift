@@ -27,6 +27,10 @@ extension EndToEndTests {
                     screen.rows.contains { $0.contains("typed in the dark") && $0.hasSuffix("…") }
                         && screen.contains("⇅ 1")
                 }
+                // The title tells of it for some seconds only: it is looked at from here on.
+                async let title = alice.waitFor("the outage in the title", deadline: .seconds(120)) { screen in
+                    screen.rows[0].contains("● CONNECTED") && screen.rows[0].contains(" · back after ")
+                }
                 kill(before.hostPid, SIGCONT)
                 for terminal in [alice, bob] {
                     try await terminal.waitFor("the connection, without a key") {
@@ -37,6 +41,7 @@ extension EndToEndTests {
                     screen.contains("⇅ 0")
                         && screen.rows.contains { $0.contains("typed in the dark") && $0.hasSuffix("✓") }
                 }
+                _ = try await title
                 // Above what was missed stands for how long.
                 for terminal in [alice, bob] {
                     try await terminal.waitFor("the rule") { screen in
