@@ -15,12 +15,6 @@ enum TestServers {
 typealias TemporaryFolder = TemporaryDirectory
 
 extension TemporaryDirectory {
-    /// A `nats-server` in the folder that is a script and starts the real one as its child, as some version managers
-    /// do.
-    func script(starting server: String) throws -> String {
-        try write("#!/bin/sh\n\"\(server)\" \"$@\"\nexit $?\n", to: "nats-server", permissions: 0o700)
-    }
-
     /// The network that a test has in it: the standard one of a program whose `XDG_DATA_HOME` is the folder.
     var network: NetworkDirectory { NetworkDirectory(path: path + "/parley/local") }
 }

@@ -34,6 +34,12 @@ public final class TemporaryDirectory: Sendable {
         return target
     }
 
+    /// A `nats-server` in the folder that is a script and starts the real one as its child, as some version managers
+    /// do.
+    public func script(starting server: String) throws -> String {
+        try write("#!/bin/sh\n\"\(server)\" \"$@\"\nexit $?\n", to: "nats-server", permissions: 0o700)
+    }
+
     /// Removes the directory now.
     public func remove() { try? FileManager.default.removeItem(at: url) }
 }
