@@ -1,16 +1,15 @@
 import NATS
 import Relay
 
-/// Makes the tokens of users' accounts from their records and lays them where the server looks for accounts.
+/// Signs the tokens of users' accounts from their records and writes them where the server looks them up.
 struct AccountSigner {
-    /// What the tokens depend on in addition to the records; when it changes, all are signed anew.
+    /// What the tokens depend on besides the records; when it changes, all of them are signed again.
     struct Form: Codable, Hashable {
         var mappings: UserPermissions.MappingStyle
         var limits: NetworkSettings.UserLimits
-        /// What the streams of postboxes were made with; when it changes, all are brought in line.
+        /// The bounds that the postbox streams were made with; when they change, the streams are updated.
         var postboxes: NetworkSettings.StreamBounds
         var maximumLetters: Int64
-        /// Which imports there are: counted up with each change of them.
         var imports: Int
 
         init(_ settings: NetworkSettings, mappings: UserPermissions.MappingStyle) {
@@ -35,18 +34,18 @@ struct AccountSigner {
         block = directory.block()
     }
 
-    /// What the tokens were made with; nil where that is not known, so that all are made anew.
+    /// Nil where it is unknown, so that all tokens are signed again.
     private static func form(in directory: NetworkDirectory) -> Form? {
-        (try? PrivateFile.readJSON(Form.self, from: directory.accountsFile)) ?? nil
+        try? PrivateFile.readJSON(Form.self, from: directory.accountsFile)
     }
 
     func install(_ record: inout UserRecord, of name: UserName) throws(NetworkError) {
         record.rights = try permissions(record.rights, name).rights
-        // Before anything else, so that whatever ends this process, or starts a server meanwhile, forgets none.
+        // First, so that nothing is forgotten if this process dies or a server starts meanwhile.
         if let known = try directory.record(of: name), let lost = Narrowing(from: known.rights, to: record.rights) {
             try directory.remember(lost)
         }
-        // Those whose last key ended so long ago that it is forgotten.
+        // Accounts whose last key has been forgotten.
         let unused = record.narrowAccounts.filter { narrow in !record.keys.contains { $0.account == narrow.account } }
         record.narrowAccounts.removeAll(where: unused.contains)
         let tokens = try tokens(record, of: name)
@@ -59,7 +58,7 @@ struct AccountSigner {
         try directory.markUnpublished(name)
     }
 
-    /// The tokens of a user's accounts, the user's own first, for this many connections each where that is said.
+    /// The tokens of a user's accounts, the user's own first; `connections` overrides the limit in each of them.
     func tokens(_ record: UserRecord, of name: UserName, connections: Int64? = nil) throws(NetworkError) -> [String] {
         try claims(record, of: name).map { claims throws(NetworkError) in
             var claims = claims
@@ -76,7 +75,7 @@ struct AccountSigner {
         try translated { try claims.encode(signedBy: root) }
     }
 
-    /// Signs all users' accounts anew where they were made for another kind of server or with other limits.
+    /// Signs all users' accounts again if they were signed for another kind of server or with other limits.
     static func bringUpToDate(
         _ directory: NetworkDirectory, mappings: UserPermissions.MappingStyle
     ) throws(NetworkError) {
@@ -88,14 +87,14 @@ struct AccountSigner {
                 try PrivateFile.write([], to: directory.unalignedMarker)
             }
             try signer.installAll()
-            // Last, so that what was cut short is done anew; nobody makes a user meanwhile.
+            // Last, so that an interrupted run is repeated; no one can make a user meanwhile.
             try PrivateFile.writeJSON(form, to: directory.accountsFile)
         }
     }
 
-    /// Signs all users' accounts anew, as after a decision about all of them.
     static func signAll(in directory: NetworkDirectory) throws(NetworkError) {
-        try directory.identified { identity throws(NetworkError) in try AccountSigner(directory, identity).installAll()
+        try directory.identified { identity throws(NetworkError) in
+            try AccountSigner(directory, identity).installAll()
         }
     }
 
@@ -106,8 +105,8 @@ struct AccountSigner {
         }
     }
 
-    /// The claims of a user's accounts, as the record has them, the user's own first. Closed ones keep a door and no
-    /// end of their own: whoever logs in may ask why, and nothing else.
+    /// The claims of a user's accounts, the user's own first. A closed account never expires and still admits logins,
+    /// which may ask why it is closed and nothing else.
     func claims(_ record: UserRecord, of name: UserName) throws(NetworkError) -> [AccountClaims] {
         let now = NetworkAdministrator.now
         let isClosed = record.closure(block: block, at: now) != nil
@@ -129,7 +128,7 @@ struct AccountSigner {
         }
     }
 
-    /// Room for the question alone, for two clients at once: each leaves when it has the answer.
+    /// Enough to ask why, for two clients at once: each leaves when it has its answer.
     private static var closedLimits: AccountLimits {
         var limits = AccountLimits.withoutJetStream
         (limits.conn, limits.leaf, limits.subs, limits.payload) = (2, 0, 8, 8_192)
@@ -150,17 +149,17 @@ struct AccountSigner {
     }
 }
 
-/// The account of the network itself: it alone has JetStream, the streams, the buckets and the services, and exports
-/// what users' accounts may import. Who imports what is decided by the users' tokens, which only the host signs.
+/// The network's own account. It alone has JetStream, the streams, the buckets and the services, and exports what
+/// users' accounts may import. The users' tokens, which only the host signs, decide who imports what.
 enum NetworkAccount {
-    /// How long the server remembers a pull that it gives nothing to, in nanoseconds. Heartbeats renew it; pulls of
-    /// other clients come without and wait for up to 30 s.
+    /// How long the server remembers an unanswered pull, in nanoseconds. Heartbeats renew it; the pulls of other
+    /// clients have none and wait for up to 30 s.
     static let pullThreshold: Int64 = 120 * 1_000_000_000
     static let batchThreshold: Int64 = 10 * 1_000_000_000
-    /// Any other request without an answer: longer than any client waits, and a quarter of the server's own time.
+    /// For all other unanswered requests: longer than any client waits, and a quarter of the server's default.
     static let answerThreshold: Int64 = 30 * 1_000_000_000
 
-    /// An answer to a single-answer service ends the server's memory of the request; a pull and a batch of stored
+    /// The server forgets a request to a single-answer service once it is answered. Pulls and batches of stored
     /// messages have many answers and are remembered until their reader stops listening. A subject's newest message is
     /// one answer, so reading keys leaves nothing behind.
     static func exports(hash: String) -> [AccountExport] {
@@ -180,10 +179,10 @@ enum NetworkAccount {
         ]
     }
 
-    /// The storage limit of an account that stores nothing more: any limit that is passed already does it.
+    /// The storage limit of an account that is to store nothing more: any limit below what it holds has that effect.
     static let closedStorage: Int64 = 1
 
-    /// Whether a token has its account store nothing more, as while the disk is full.
+    /// Whether a token keeps its account from storing messages, as while the disk is full.
     static func isClosedToMessages(_ token: String) -> Bool {
         (try? AccountClaims.decode(token))?.grant.limits.diskStorage == closedStorage
     }

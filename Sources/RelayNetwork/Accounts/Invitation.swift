@@ -2,8 +2,8 @@ import NATS
 import Platform
 import Relay
 
-/// What somebody needs to join a network: its servers, whom to trust for them, and credentials that can do one thing
-/// once, which is to ask for the person's own. Its text is a secret until it was used.
+/// What a person needs to join a network: its servers, the authorities to trust, and credentials that can be exchanged
+/// once for the person's own. Its text is a secret until it has been used.
 public struct Invitation: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The user's name.
     public let user: String
@@ -11,9 +11,9 @@ public struct Invitation: Hashable, Sendable, CustomStringConvertible, CustomRef
     public let servers: [String]
     /// The authorities to trust, in PEM; nil for those of the system.
     public let authority: String?
-    /// The names of the network's topics and stream, which a client goes by while no service answers.
+    /// The names of the network's topics and stream, which a client uses while no service answers.
     public let names: Names
-    /// Until when it can be used, in seconds since 1970.
+    /// When it expires, in seconds since 1970.
     public let expires: Int64
 
     /// The names of a network's topics.
@@ -22,10 +22,10 @@ public struct Invitation: Hashable, Sendable, CustomStringConvertible, CustomRef
         public var namespace: String
         /// The first token of every topic's subject.
         public var hash: String
-        /// What the subjects of JetStream's calls begin with.
+        /// The prefix of the subjects of JetStream's API.
         public var api: String
 
-        /// Whether subjects can be made of them: a stranger's text may hold anything.
+        /// Whether subjects can be built from them: a stranger's text may contain anything.
         var areUsable: Bool {
             func isToken(_ text: Substring) -> Bool {
                 (1...64).contains(text.utf8.count) && text.isWord(besides: "_-$")
@@ -37,7 +37,7 @@ public struct Invitation: Hashable, Sendable, CustomStringConvertible, CustomRef
 
     let credentials: Credentials
 
-    /// Where the answer arrives: where no other client of the user's listens.
+    /// The answer arrives here, where no other client of the user listens.
     static let inboxPrefix = "_INBOX_~join"
 
     static func permissions(_ user: UserName) -> Permissions {
@@ -47,11 +47,10 @@ public struct Invitation: Hashable, Sendable, CustomStringConvertible, CustomRef
     }
 }
 
-// Its text.
 extension Invitation {
     private static let begin = "-----BEGIN PARLEY INVITATION-----"
     private static let end = "-----END PARLEY INVITATION-----"
-    /// The longest text that is looked at, in bytes.
+    /// The longest text that is parsed, in bytes.
     public static let maximumLength = 256 << 10
 
     /// Whether a line is the last of an invitation.
@@ -68,7 +67,7 @@ extension Invitation {
         var seed: String
     }
 
-    /// The text to hand over, as a file or in a message: write it where nobody else reads it.
+    /// The text to hand over, as a file or in a message; store it where no one else can read it.
     public func text() -> String {
         let content = credentials.keyPair.withSeedText { seed in
             Content(
@@ -88,7 +87,7 @@ extension Invitation {
             """
     }
 
-    /// Reads an invitation from a text that may have more around it.
+    /// Parses an invitation, which may have other text around it.
     /// - Throws: `NetworkError.invitation(.damaged)`.
     public init(parsing text: String) throws(NetworkError) {
         guard text.utf8.count <= Self.maximumLength, let begin = text.firstRange(of: Self.begin),
@@ -106,13 +105,11 @@ extension Invitation {
             expires: content.expires, credentials: credentials)
     }
 
-    /// For whom it is; the secret stays hidden.
+    /// Names the user and hides the secret.
     public var description: String { "Invitation(\(user), secret hidden)" }
-    /// For whom it is alone: dumps and failed expectations must not show the secret.
+    /// The user's name only: dumps and failed expectations must not show the secret.
     public var customMirror: Mirror { Mirror(self, children: ["user": user]) }
 }
-
-// MARK: Its use
 
 struct EnrolmentRequest: Codable, Hashable, Sendable {
     var invitation: String
@@ -125,20 +122,20 @@ struct EnrolmentRequest: Codable, Hashable, Sendable {
 
 struct EnrolmentReply: Codable, Hashable, Sendable {
     var token: String?
-    /// Why there is none: an ``InvitationFailure``, or what another service says.
+    /// Why there is no token: an ``InvitationFailure``, or another service's reason.
     var error: String?
 }
 
 extension Invitation {
-    /// Exchanges the invitation for credentials that this device alone has. It cannot be used again then. A network
-    /// whose services start only now is waited for.
-    /// - Parameter authorityFile: a file that holds ``authority``.
-    /// - Throws: `NetworkError.invitation` with why it cannot be used; `.connection` where no server can be reached.
+    /// Exchanges the invitation for credentials that only this device has; it cannot be used again after that. Waits
+    /// for a network whose services are still starting.
+    /// - Parameter authorityFile: a file that contains ``authority``.
+    /// - Throws: `NetworkError.invitation` if it cannot be used; `.connection` if no server can be reached.
     public func accept(
         authorityFile: String?, timeout: Duration = .seconds(20)
     ) async throws(NetworkError) -> Credentials {
         guard NetworkAdministrator.now < expires else { throw .invitation(.expired) }
-        // The same key each time: an answer that was lost can be asked for again.
+        // The same key for each attempt, so that a lost answer can be requested again.
         let pair = NKeyPair.generate(.user)
         func mayPass(_ error: NetworkError) -> Bool {
             switch error {
@@ -180,7 +177,7 @@ extension Invitation {
                 .init(bytes: Wire.json(request)), to: NetworkNames.enrolment(of: user), timeout: .seconds(5))
         } catch {
             switch error {
-            // Servers before 2.10 do not say that nobody answers.
+            // Servers before 2.10 do not report missing responders.
             case .timeout, .noResponders: throw .invitation(.unavailable)
             default: throw .connection(error)
             }
@@ -193,18 +190,18 @@ extension Invitation {
     }
 }
 
-/// An invitation that was given out, as the network remembers it; times are in seconds since 1970.
+/// An issued invitation, as the network remembers it; times are in seconds since 1970.
 struct InvitationRecord: Codable, Hashable, Sendable {
     let key: String
     let created: Int64
     let expires: Int64
-    /// The public key that credentials were issued to for it; nil until then.
+    /// The public key that received the credentials; nil until then.
     private(set) var usedBy: String?
     var isRevoked = false
 
     mutating func wasUsed(by key: String) { usedBy = usedBy ?? key }
 
-    /// Somebody asks for credentials; whoever asks again for the same key has missed the answer.
+    /// Uses it up for a key. A repeated request for the same key means that the answer was lost.
     mutating func use(for key: String, at now: Int64) throws(InvitationFailure) {
         if let usedBy { guard usedBy == key else { throw .usedUp } }
         guard !isRevoked else { throw .revoked }
@@ -215,15 +212,15 @@ struct InvitationRecord: Codable, Hashable, Sendable {
 
 /// Why an invitation cannot be used.
 public enum InvitationFailure: String, Error, Codable, Hashable, Sendable, CustomStringConvertible {
-    /// The text is none.
+    /// The text is not an invitation.
     case damaged
-    /// Somebody has used it.
+    /// It has been used.
     case usedUp
-    /// It was taken back, or another one has taken its place.
+    /// It was revoked, or replaced by another one.
     case revoked
-    /// Its time has passed.
+    /// It has expired.
     case expired
-    /// The server does not let it in: it has expired, or its user is kept out.
+    /// The server rejects it: it has expired, or its user is banned.
     case refused
     /// The network's services do not answer.
     case unavailable

@@ -1,14 +1,14 @@
 import NATS
 import Relay
 
-/// A grant that was narrowed, and whose readers may still be there: a consumer outlives its user's rights.
+/// A narrowed grant whose readers may still exist: a consumer outlives its user's rights.
 struct Narrowing: Codable, Hashable, Sendable {
     var lost: [String]
     var kept: [String]
 }
 
 extension Narrowing {
-    /// Nil where nothing is lost.
+    /// Nil if nothing is lost.
     init?(from before: AccessRights, to after: AccessRights) {
         let kept = after.subscribe
         let lost = before.subscribe.filter { topic in !kept.contains { SubjectPattern.covers($0, topic) } }
@@ -20,7 +20,7 @@ extension Narrowing {
 extension NetworkDirectory {
     private var narrowingsFile: String { path + "/narrowings.json" }
 
-    /// The grants that were narrowed and whose readers no server has ended yet.
+    /// The narrowed grants whose readers have not been deleted yet.
     func narrowings() throws(NetworkError) -> [Narrowing] {
         try PrivateFile.readJSON([Narrowing].self, from: narrowingsFile) ?? []
     }
@@ -30,7 +30,6 @@ extension NetworkDirectory {
         if !known.contains(new) { try PrivateFile.writeJSON(known + [new], to: narrowingsFile) }
     }
 
-    /// Forgets one whose readers were ended.
     func forget(_ ended: Narrowing) throws(NetworkError) {
         let left = try narrowings().filter { $0 != ended }
         guard !left.isEmpty else { return PrivateFile.remove(narrowingsFile) }
@@ -39,8 +38,8 @@ extension NetworkDirectory {
 }
 
 extension JetStream {
-    /// Deletes the consumers that read what a user may read no more of the topics: their messages, and who is there.
-    /// The server does not know which user made which consumer; other users' readers notice and make theirs anew.
+    /// Deletes the consumers that read topics or presence that a user may no longer read. The server does not know
+    /// which user made a consumer; other users' readers notice and are made again.
     func endReaders(of narrowing: Narrowing, _ names: NetworkIdentity.Names) async throws(NATSError) {
         try await endReaders(of: narrowing, in: NetworkNames.topicStream(of: names.namespace)) { "\(names.hash).\($0)" }
         try await endReaders(of: narrowing, in: PresenceBucket.stream, PresenceBucket.everybody)
@@ -60,7 +59,7 @@ extension JetStream {
             do throws(NATSError) {
                 try await deleteConsumer(consumer.name, in: stream)
             } catch .jetStream(let failure) where failure.code == 404 {
-                // It has gone by itself.
+                // It is already gone.
             }
         }
     }

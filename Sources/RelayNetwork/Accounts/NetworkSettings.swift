@@ -2,31 +2,32 @@ import NATS
 import Platform
 import Relay
 
-/// A private network's bounds: `settings.json` of its folder, read at each start, with these values where it is silent.
+/// A private network's limits: `settings.json` in its folder, read at each start; these values are the defaults.
 public struct NetworkSettings: Codable, Hashable, Sendable {
-    /// What a stream may take.
+    /// The limits of a stream.
     public struct StreamBounds: Codable, Hashable, Sendable {
-        /// Most bytes of all its messages.
+        /// Maximum total size of its messages, in bytes.
         public var maximumBytes: Int64
-        /// Longest age of a message in seconds; 0 keeps it until newer ones need its room.
+        /// Maximum age of a message in seconds; 0 keeps it until newer ones need its space.
         public var maximumAge: Int64 = 0
         /// Most bytes of one message.
         public var maximumMessageBytes: Int32 = 1 << 20
-        /// Most readers at once, of all users together, as the server counts no user's; set when the stream is made.
+        /// Maximum number of readers of all users together, as the server does not count them per user; fixed when the
+        /// stream is made.
         public var maximumConsumers: Int
     }
 
-    /// What one user's account may take.
+    /// The limits of one user's account.
     public struct UserLimits: Codable, Hashable, Sendable {
-        /// Most connections at once.
+        /// Maximum number of connections.
         public var connections: Int64 = 100
-        /// Most subscriptions of one connection at once.
+        /// Maximum number of subscriptions per connection.
         public var subscriptions: Int64 = 20_000
         /// Most bytes of one message.
         public var payload: Int64 = 1 << 20
-        /// Most readers at once in each stream that all share; the host deletes those beyond.
+        /// Maximum number of readers in each shared stream; the host deletes any beyond that.
         public var consumers = 4_000
-        /// Most entries of who is here; the host deletes all of a user who has more.
+        /// Maximum number of presence entries; a user who exceeds it loses all of them.
         public var presenceEntries = 2_000
 
         var account: AccountLimits {
@@ -36,22 +37,23 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         }
     }
 
-    /// The stream of all topics; when it is full, new messages replace the oldest.
+    /// The stream of all topics; when full, it drops the oldest messages.
     public var topics = StreamBounds(maximumBytes: 1 << 30, maximumConsumers: 20_000)
-    /// Each user's stream of postboxes; a full one refuses letters, and their senders learn that.
+    /// Each user's postbox stream; when full, it refuses letters and senders are told.
     public var postboxes = StreamBounds(maximumBytes: 256 << 20, maximumConsumers: 1_000)
-    /// Most letters in one user's postboxes.
+    /// Maximum number of letters in one user's postboxes.
     public var maximumLetters: Int64 = 100_000
-    /// The key-value bucket that all share; a full one takes no values.
+    /// The shared key-value bucket; when full, it refuses values.
     public var bucket = StreamBounds(maximumBytes: 64 << 20, maximumConsumers: 20_000)
-    /// Each user's account.
+    /// The limits of each user's account.
     public var users = UserLimits()
-    /// How often the server syncs the disk, in seconds: what a power cut may cost. Before 2.10 it is 120.
+    /// How often the server syncs the disk, in seconds: the most that a power failure can lose. Fixed at 120 before
+    /// 2.10.
     public var syncInterval: Int64 = 5
-    /// How many bytes stay free on the disk: below, nothing more is stored until there is room again.
+    /// Disk space to keep free, in bytes; with less, nothing more is stored.
     public var reservedDiskBytes: Int64 = 512 << 20
 
-    /// The bounds that a network has without a file.
+    /// Makes the default limits.
     public init() {}
 
     var fault: String? {
@@ -99,10 +101,10 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
 }
 
 extension NetworkDirectory {
-    /// The file with the network's bounds.
+    /// The settings file.
     public var settingsFile: String { path + "/settings.json" }
 
-    /// The network's bounds.
+    /// Reads the network's limits.
     /// - Throws: `NetworkError.invalidSettings`.
     public func settings() throws(NetworkError) -> NetworkSettings {
         guard let bytes = try PrivateFile.read(settingsFile) else { return NetworkSettings() }

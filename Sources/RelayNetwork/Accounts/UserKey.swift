@@ -1,46 +1,46 @@
 import Relay
 
-/// One credential of a user: a key pair of its own, whose secret the network does not keep.
+/// One credential of a user: a key pair whose secret the network does not keep.
 public struct UserKey: Codable, Hashable, Sendable {
-    /// How a key came about.
+    /// How a key was made.
     public enum Kind: String, Codable, Hashable, Sendable {
-        /// A credentials file that was handed out.
+        /// A credentials file.
         case file
-        /// An invitation, or the credentials that it was exchanged for.
+        /// An invitation, or the credentials it was exchanged for.
         case invitation
-        /// The key by which `--as` uses the network on this machine.
+        /// The key that `--as` uses on this machine.
         case identity = "as"
         /// A bearer token.
         case token
     }
 
     static let limit = 1_000
-    /// How long a key is remembered after its end, in seconds: no server's clock lags behind by more.
+    /// How long a key is remembered after it expires, in seconds: no server's clock lags by more.
     static let memory: Int64 = 7 * 86_400
-    /// How many keys that ended unrevoked are remembered: the newest. Only revocations have to be.
+    /// How many expired, unrevoked keys are remembered, newest first. Only revocations must be.
     static let endedLimit = 100
 
     /// The public key.
     public let publicKey: String
-    /// How it came about.
+    /// How it was made.
     public var kind: Kind
     /// When it was made, in seconds since 1970.
     public let created: Int64
-    /// When its token ends, in seconds since 1970; nil means without end.
+    /// When its token expires, in seconds since 1970; nil if never.
     public var expires: Int64?
-    /// The account that the key belongs to; nil for its user's own, whose rights it has.
+    /// The key's account; nil for its user's own account and rights.
     var account: String?
-    /// When it was revoked, in seconds since 1970; nil for one that was not. There is no way back.
+    /// When it was revoked, in seconds since 1970; nil if it was not. Revocation is final.
     public internal(set) var revoked: Int64?
 
     init(_ publicKey: String, _ kind: Kind, created: Int64, expires: Int64? = nil) {
         (self.publicKey, self.kind, self.created, self.expires) = (publicKey, kind, created, expires)
     }
 
-    /// The short name of the key: what tells it from others, without the letters with which all begin.
+    /// A short id: the part of the public key after the prefix that all keys share.
     public var id: String { String(publicKey.dropFirst(2).prefix(8)) }
 
-    /// Whether the key may be used.
+    /// Whether the key is neither revoked nor expired.
     public func holds(at now: Int64) -> Bool { revoked == nil && expires.map { $0 > now } ?? true }
 
     fileprivate func hasEndedUnrevoked(at now: Int64) -> Bool { revoked == nil && !holds(at: now) }
@@ -54,8 +54,8 @@ extension [UserKey] {
         append(key)
     }
 
-    /// Forgets the keys that ended so long ago that no server takes their tokens, and what nobody looks up among those
-    /// that were never revoked: an app's server may have tokens made by the thousand.
+    /// Forgets keys that expired so long ago that no server accepts their tokens, and the oldest expired ones that were
+    /// never revoked: an app's server may request thousands of tokens.
     private mutating func forgetEnded(at now: Int64) {
         removeAll { key in key.expires.map { $0 + UserKey.memory <= now } ?? false }
         var surplus = count { $0.hasEndedUnrevoked(at: now) } - UserKey.endedLimit
@@ -88,24 +88,24 @@ extension AccessRights {
     }
 }
 
-/// The rights that an act names; what it does not name stays as it is.
+/// A change of rights; whatever it does not name stays as it is.
 public struct RightsChange: Hashable, Sendable {
-    /// The topics that may be written to, as patterns; nil where they are not named.
+    /// The topics to publish to, as patterns; nil if unchanged.
     public var publish: [String]?
-    /// The topics that may be read, as patterns; nil where they are not named.
+    /// The topics to read, as patterns; nil if unchanged.
     public var subscribe: [String]?
-    /// The use of the network's key-value store; nil where it is not named.
+    /// Access to the network's key-value store; nil if unchanged.
     public var keyValue: AccessRights.KeyValueAccess?
-    /// Whether letters may be sent and read; nil where that is not named.
+    /// Whether letters may be sent and read; nil if unchanged.
     public var letters: Bool?
 
-    /// Names topics in both directions.
+    /// Names topics for both directions.
     public init(topics: [String]? = nil) { (publish, subscribe) = (topics, topics) }
 
     /// Whether nothing is named.
     public var isEmpty: Bool { self == RightsChange() }
 
-    /// Where the topics of one direction alone are named, the other one has none.
+    /// If only one direction is named, the other one gets no topics.
     func applied(to rights: AccessRights) -> AccessRights {
         var rights = rights
         if publish != nil || subscribe != nil {

@@ -1,28 +1,28 @@
 import NATS
 import Relay
 
-/// What a user of the network may do: the imports of the user's account, one for each thing, signed by the host.
+/// What a user of the network may do, as the imports of the user's account, which the host signs.
 ///
-/// A user reads and deletes in its own postbox stream only, sends to every postbox under its own name only, uses the
-/// topics granted to it, and its answers come back into its own account only. A permission inside one account could not
-/// hold that: JetStream and services answer to any reply subject that a request names, with rights of their own.
+/// Users can read and delete only in their own postbox stream, send letters only under their own name, use only granted
+/// topics, and receive answers only in their own account. Permissions within one account could not enforce that:
+/// JetStream and services answer to any reply subject that a request names, with their own rights.
 package struct UserPermissions: Hashable, Sendable {
     let user: UserName
-    /// The rights, of whose topics none lies within another.
+    /// The rights, with no topic within another.
     let rights: AccessRights
     let namespace: String
     let hash: String
 
-    /// What the subjects of JetStream's calls begin with in a user's account. There, `$JS.API` itself is answered by
-    /// the server, which says that the account has no JetStream.
+    /// The prefix of the subjects of JetStream's API in a user's account. Under `$JS.API` itself the server answers
+    /// that the account has no JetStream.
     package static let apiPrefix = "net.API"
 
-    /// Counted up when users get other imports: a network's accounts are signed anew at its next start then.
+    /// Increased whenever the imports change, so that a network's accounts are signed again at its next start.
     static let importsVersion = 4
 
-    /// A pattern whose last token is `*` is refused: NATS matches the token `>` of a subscription with an allowed `*`,
-    /// so the server would let the user read every level below. Patterns of one direction that share topics without one
-    /// holding the other are refused too: a message on such a topic would be stored twice.
+    /// A pattern that ends in the token `*` is refused: NATS matches a subscription's `>` with an allowed `*`, so the
+    /// server would let the user read every level below. Overlapping patterns of one direction are refused too unless
+    /// one covers the other: a message on a shared topic would be stored twice.
     /// - Throws: `NetworkError.invalidGrant`.
     init(user: UserName, rights: AccessRights, namespace: String, hash: String) throws(NetworkError) {
         let isSame = rights.publish == rights.subscribe
@@ -82,7 +82,7 @@ package struct UserPermissions: Hashable, Sendable {
             acknowledged.append(bucket)
         }
         if rights.keyValue == .write { plain.append(NetworkNames.key(">", in: namespace)) }
-        // Whoever only reads takes no session from the user's other clients.
+        // A user who only reads cannot take a session from the user's other clients.
         if !rights.publish.isEmpty || rights.letters {
             calls += sessionCalls
             plain.append(NetworkNames.key(user.key, in: SessionBucket.name))
@@ -99,14 +99,14 @@ package struct UserPermissions: Hashable, Sendable {
                     as: NetworkNames.letters(to: "$1", "$2")))
         }
         imports.append(.stream(NetworkNames.control(of: user.text), of: network))
-        // RelayX's Python SDK has consumers push to here. Only a user who may read everything may hear them.
+        // RelayX's Python SDK has consumers push to an inbox. Only a user who may read everything may hear all inboxes.
         if grantsEverything, rights.letters, rights.keyValue > .none {
             imports.append(.stream("_INBOX.>", of: network))
         }
         return imports
     }
 
-    /// The permissions of users whose token has none: imports keep users apart, these make refusals heard.
+    /// The permissions of users whose token has none. Imports keep users apart; these make the server report refusals.
     func defaults(network: NKey) -> Permissions {
         let imports = imports(from: network)
         let services = imports.filter { $0.kind == .service }.map(\.usedSubject)
@@ -131,17 +131,17 @@ package struct UserPermissions: Hashable, Sendable {
         }
     }
 
-    /// How a server takes the mapping of a whole branch of subjects.
+    /// How a server maps a whole branch of subjects.
     enum MappingStyle: String, Codable, Hashable, Sendable {
-        /// With one mapping, from 2.10 on.
+        /// With one mapping (2.10 or later).
         case wildcards
-        /// With one for each number of tokens: before 2.10. A filter that ends in `>` is not mapped then.
+        /// With one mapping per number of tokens (before 2.10). A filter that ends in `>` is then not mapped.
         case tokens
     }
 
-    /// What the grants need of the stream that all share; with the grant `>`, the unfiltered calls too. Consumers are
-    /// made with their filter in the subject, which the server compares with the request, so that no consumer reads
-    /// what is not granted. STREAM.INFO could list the names of all topics, so only those who may read all have it.
+    /// The calls that the grants need on the shared stream; with the grant `>`, unfiltered ones too. Consumers are made
+    /// with their filter in the subject, which the server compares with the request, so that no consumer reads other
+    /// topics. STREAM.INFO can list all topics, so it is only for those who may read all of them.
     private var topicCalls: [String] {
         let stream = NetworkNames.topicStream(of: namespace)
         guard !grantsEverything else { return wholeStream(stream) }
@@ -149,14 +149,14 @@ package struct UserPermissions: Hashable, Sendable {
             + readerCalls(stream)
     }
 
-    /// The user's own key in the bucket of sessions: read and watched, but no other key.
+    /// Reads and watches the user's own key in the bucket of sessions, and no other.
     private var sessionCalls: [String] {
         let stream = NetworkNames.stream(ofBucket: SessionBucket.name)
         let subject = NetworkNames.key(user.key, in: SessionBucket.name)
         return ["DIRECT.GET.\(stream).\(subject)", "CONSUMER.CREATE.\(stream).*.\(subject)"] + readerCalls(stream)
     }
 
-    /// Who is in the topics granted, and in no other: as with the topics themselves, the filter is in the subject.
+    /// Presence in the granted topics only: as with the topics themselves, the filter is in the subject.
     private var presenceCalls: [String] {
         let stream = PresenceBucket.stream
         return rights.subscribe.map { "CONSUMER.CREATE.\(stream).*.\(PresenceBucket.everybody(in: $0))" }
@@ -170,7 +170,7 @@ package struct UserPermissions: Hashable, Sendable {
         ] + readerCalls(stream)
     }
 
-    /// Uses a consumer that one has made. Its name is known to its maker alone.
+    /// Only its maker knows a consumer's name.
     private func readerCalls(_ stream: String) -> [String] {
         ["CONSUMER.MSG.NEXT.\(stream).*", "CONSUMER.INFO.\(stream).*", "CONSUMER.DELETE.\(stream).*"]
     }

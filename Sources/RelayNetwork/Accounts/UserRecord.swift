@@ -1,40 +1,40 @@
 import NATS
 import Relay
 
-/// What the network keeps of a user: the account's token is made from it, anew with each change. Times are in seconds
+/// What the network stores about a user; the account's token is signed from it after each change. Times are in seconds
 /// since 1970.
 struct UserRecord: Codable, Hashable, Sendable {
     var name: String
-    /// The public key of the user's account. Its secret is not kept: the host's signing key is used instead.
+    /// The public key of the user's account. Its secret is not kept: the host's signing key replaces it.
     var account: String
     var rights: AccessRights
-    /// When the account ends; nil means without end.
+    /// When the account expires; nil if never.
     var expires: Int64?
     var created: Int64
     /// When the newest token of the account was signed.
     var signed: Int64
     var standing = UserStanding()
-    /// The newest invitation, as long as it was not revoked.
+    /// The newest invitation, unless it was revoked.
     var invitation: InvitationRecord?
     var keys: [UserKey] = []
-    /// The accounts of keys that may do less than the user, besides the user's own account.
+    /// The accounts of keys with fewer rights than the user.
     var narrowAccounts: [NarrowAccount] = []
 
-    /// The account of all keys of a user that may do the same, which is less than the user may.
+    /// An account shared by all of a user's keys that have the same reduced rights.
     struct NarrowAccount: Codable, Hashable, Sendable {
         var account: String
-        /// What was asked for the keys; what the user has lost since is not theirs either.
+        /// The rights that were requested; rights that the user has since lost do not apply.
         var rights: AccessRights
     }
 
-    /// How long a record may be with its keys, in bytes of JSON: with what later acts add to it, it has to fit into one
-    /// message of a server's, as do the revocations of its account.
+    /// Maximum size of a record with its keys, in bytes of JSON: it must fit into one message together with later
+    /// changes, and so must the revocations of its account.
     static let maximumLength = 512 << 10
 
-    /// A time by which tokens are void that a wrong clock dates later, too.
+    /// Revokes even tokens that a wrong clock has dated later.
     private static let endOfTime: Int64 = 253_402_300_799
 
-    /// All public keys, the one of the user's own account first.
+    /// The public keys of all accounts, the user's own first.
     var accounts: [String] { [account] + narrowAccounts.map(\.account) }
 
     func rights(ofAccount account: String) -> AccessRights {
@@ -63,15 +63,15 @@ struct UserRecord: Codable, Hashable, Sendable {
         return keys + [UserKey(invitation.key, .invitation, created: invitation.created, expires: invitation.expires)]
     }
 
-    /// Whether this machine may make itself a key: not after the one that it had was revoked, or all that there were.
+    /// Whether this machine may make itself a key: not after its own key, or else every key, was revoked.
     var mayMakeIdentity: Bool {
         let own = keys.filter { $0.kind == .identity }
         let deciding = own.isEmpty ? keys : own
         return deciding.isEmpty || deciding.contains { $0.revoked == nil }
     }
 
-    /// What voids single keys. Each act signs it again: a server takes a key whose entry is missing. An invitation to
-    /// an account that is closed is void meanwhile.
+    /// The revocations of single keys. Each change signs them all again: without its entry a server accepts the key. An
+    /// invitation is void while its account is closed.
     func revocations(isClosed: Bool) -> [String: Int64] {
         var void = keys.filter { $0.revoked != nil }.map(\.publicKey)
         if isClosed, let invitation { void.append(invitation.key) }
@@ -82,13 +82,13 @@ struct UserRecord: Codable, Hashable, Sendable {
 
     func isOver(at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
 
-    /// Refuses a user whom new credentials would not let in.
+    /// Throws if new credentials would not admit the user.
     func checkAdmitted(_ user: UserName, at now: Int64) throws(NetworkError) {
         try standing.check(user)
         if let expires, isOver(at: now) { throw .userExpired(user.text, end: expires) }
     }
 
-    /// Why the account is closed, as its user is told; nil while it is open.
+    /// The message that tells the user why the account is closed; nil while it is open.
     func closure(block: UserStanding.Decision?, at now: Int64) -> ControlMessage? {
         if let banned = standing.banned { return ControlMessage(kind: .banned, reason: banned.reason) }
         if let closed = standing.deactivated { return ControlMessage(kind: .deactivated, reason: closed.reason) }
@@ -97,19 +97,19 @@ struct UserRecord: Codable, Hashable, Sendable {
     }
 }
 
-/// Whether a user may use the network, as its administrator decided.
+/// Whether the administrator has banned or deactivated a user.
 public struct UserStanding: Codable, Hashable, Sendable {
-    /// One decision of the administrator.
+    /// A decision of the administrator.
     public struct Decision: Codable, Hashable, Sendable {
         /// When it was made, in seconds since 1970.
         public var since: Int64
-        /// The administrator's words, if any.
+        /// The administrator's reason, if any.
         public var reason: String?
     }
 
-    /// The ban, while there is one.
+    /// The ban, if any.
     public internal(set) var banned: Decision?
-    /// The closing of the user's account, while it is closed.
+    /// The deactivation, if any.
     public internal(set) var deactivated: Decision?
 
     func check(_ name: UserName) throws(NetworkError) {

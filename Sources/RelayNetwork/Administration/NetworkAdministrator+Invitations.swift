@@ -1,26 +1,26 @@
 import NATS
 
-/// What became of an invitation that was to be taken back.
+/// The outcome of revoking an invitation.
 public enum InvitationRevocation: Hashable, Sendable {
-    /// It cannot be used any more.
+    /// It can no longer be used.
     case revoked
-    /// Somebody had used it already.
+    /// It had already been used.
     case used
-    /// There was none.
+    /// There was no invitation.
     case none
 }
 
 extension NetworkAdministrator {
-    /// How long an invitation can be used unless said otherwise, in seconds.
+    /// The default lifetime of an invitation, in seconds.
     public static let invitationLifetime: Int64 = 7 * 86_400
 
-    /// Invites a person: makes the user if there is none, and credentials that can be exchanged once for the person's
-    /// own, whose secret is kept nowhere. An earlier invitation of the user becomes void.
+    /// Invites a person: makes the user if necessary, and credentials that can be exchanged once for the person's own,
+    /// whose secret is not stored. The user's earlier invitation becomes void.
     /// - Parameters:
-    ///   - rights: a known user keeps what is not named, and a new user gets all of it.
-    ///   - servers: where the person connects; none to take what the network listens at.
-    ///   - expires: until when it can be used, in seconds since 1970.
-    /// - Throws: `NetworkError.invalidListener` where nobody elsewhere reaches the network; `.userBanned`,
+    ///   - rights: an existing user keeps what is not named; a new user gets all of it.
+    ///   - servers: where the person connects; empty for the addresses the network listens on.
+    ///   - expires: when the invitation expires, in seconds since 1970.
+    /// - Throws: `NetworkError.invalidListener` if the network cannot be reached from elsewhere; `.userBanned`,
     ///   `.userDeactivated`, `.userExpired`.
     public func invite(
         user: String, rights: RightsChange = RightsChange(), servers: [String] = [], expires: Int64
@@ -40,7 +40,7 @@ extension NetworkAdministrator {
             if let before, !rights.isEmpty {
                 try await enforce(user, before, reason: nil, identity)
             } else {
-                // An attempt that was interrupted may have made the user without having told the servers.
+                // An interrupted attempt may have made the user without telling the servers.
                 try await introduce(user, identity)
             }
             log("user invited", user)
@@ -61,14 +61,14 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Takes a user's invitation back. The credentials that a used one was exchanged for are ended by
-    /// ``revoke(key:of:reason:)``. If it is used at the same moment, one of both comes first, and the other is told.
+    /// Revokes a user's invitation. To revoke the credentials that a used one was exchanged for, use
+    /// ``revoke(key:of:reason:)``. If it is being used at the same moment, one of the two wins and the other is told.
     @discardableResult
     public func revokeInvitation(of user: String) async throws(NetworkError) -> InvitationRevocation {
         let user = try UserName(user)
         return try await alone { identity throws(NetworkError) in
             let isOnCluster = try directory.cluster() != nil
-            // On a cluster it is kept until its end is known there, so that an act that fails can be done again.
+            // On a cluster it is kept until the servers know, so that a failed revocation can be repeated.
             let known = try directory.changeUser(user, signs: false) { record in
                 defer { if isOnCluster { record.invitation?.isRevoked = true } else { record.invitation = nil } }
                 return record.invitation

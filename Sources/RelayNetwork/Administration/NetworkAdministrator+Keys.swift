@@ -3,11 +3,11 @@ import Relay
 
 /// A key of a user, as the network's administrator sees it.
 public struct NetworkKey: Hashable, Sendable {
-    /// What is known of the use of a key.
+    /// The last known use of a key.
     public enum Use: Hashable, Sendable {
-        /// A connection is open by it.
+        /// A connection that uses it is open.
         case connected
-        /// The last connection by it ended then, in seconds since 1970.
+        /// The last connection that used it ended then, in seconds since 1970.
         case ended(Int64)
     }
 
@@ -15,14 +15,13 @@ public struct NetworkKey: Hashable, Sendable {
     public var user: UserName
     /// The key.
     public var key: UserKey
-    /// What it may do now.
+    /// Its current rights.
     public var rights: AccessRights
-    /// When it was used last, as far as the running servers remember: since they started, and of the newest of all
-    /// their connections. Nil where they know of none, and where none runs.
+    /// Its last use, as far as the running servers remember: since they started, and for their newest connections only.
+    /// Nil if they know of none or none is running.
     public var lastUse: Use?
 }
 
-// The keys of users: each credentials file, invitation and token has its own.
 extension NetworkAdministrator {
     /// All keys of a user, oldest first.
     public func keys(of user: String) async throws(NetworkError) -> [NetworkKey] {
@@ -45,11 +44,11 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Makes a key of a user, and credentials for it. Their secret is kept nowhere, but for that of this machine's own
-    /// key: whoever loses it makes another key.
+    /// Makes a key of a user, and credentials for it. The secret is not stored, except for this machine's own key; if
+    /// it is lost, make another key.
     /// - Parameters:
-    ///   - rights: some of its user's; all of them where nothing is named.
-    ///   - expires: when the credentials end, in seconds since 1970; nil for the user's own end.
+    ///   - rights: a subset of the user's rights; all of them if empty.
+    ///   - expires: when the credentials expire, in seconds since 1970; nil for when the user does.
     ///   - isBearer: whether the token is enough, without a signature by the key.
     /// - Throws: `NetworkError.userBanned`, `.userDeactivated`, `.userExpired`, `.tooManyKeys`, `.keyInUse`,
     ///   `.invalidGrant` for rights that the user does not have.
@@ -68,9 +67,9 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Revokes a key for ever: its connections end at once, after they were told why, and it lets nobody in again,
-    /// whatever is decided about its user later. The user's other keys hold.
-    /// - Parameter key: the key's id, the beginning of it where no other begins like it, or the public key.
+    /// Revokes a key permanently: its connections are told why and end at once, and it never admits anyone again,
+    /// whatever happens to its user later. The user's other keys stay valid.
+    /// - Parameter key: the key's id, an unambiguous beginning of it, or the public key.
     /// - Returns: the key as it was before.
     /// - Throws: `NetworkError.unknownKey`.
     @discardableResult
@@ -92,14 +91,15 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Revokes and returns all keys of a user that hold, this machine's own and an invitation too. None takes their
-    /// place automatically.
+    /// Revokes and returns all valid keys of a user, including this machine's own and an invitation. None is replaced
+    /// automatically.
     @discardableResult
     public func revokeAllKeys(of user: String, reason: String? = nil) async throws(NetworkError) -> [UserKey] {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
         return try await alone { identity throws(NetworkError) in
-            // First the invitation: whoever uses it at the same moment has a key when this is through, or never.
+            // First the invitation: anyone who uses it at this moment either already has a key when this ends, or never
+            // gets one.
             if let invitation = try directory.knownRecord(of: user).invitation {
                 _ = try await close(invitation, of: user, identity)
             }
@@ -109,20 +109,20 @@ extension NetworkAdministrator {
         }
     }
 
-    // MARK: Bearer tokens: each is a key of its own whose token is enough, and has an end
+    // MARK: Bearer tokens
 
-    /// Makes a bearer token of a user, which is kept nowhere.
+    /// Makes a bearer token of a user: a key of its own. The token is not stored.
     /// - Parameters:
-    ///   - rights: some of its user's; all of them where nothing is named.
-    ///   - expires: its end, in seconds since 1970; the user's own end where that is before.
-    ///   - makesUser: whether a user whom the network does not have is made, with every topic granted.
+    ///   - rights: a subset of the user's rights; all of them if empty.
+    ///   - expires: when it expires, in seconds since 1970, or when the user does if that is sooner.
+    ///   - makesUser: whether to make an unknown user, with every topic granted.
     public func makeToken(
         of user: String, rights: RightsChange = RightsChange(), expires: Int64, makesUser: Bool = false
     ) async throws(NetworkError) -> (key: UserKey, token: String) {
         let name = try UserName(user)
         if makesUser, try directory.record(of: name) == nil {
             try await alone { identity throws(NetworkError) in
-                // Somebody may have been quicker.
+                // Another process may have been quicker.
                 if try directory.record(of: name) == nil {
                     try directory.establish(name, rights: .all, expires: nil)
                     log("user made", name)
@@ -134,7 +134,7 @@ extension NetworkAdministrator {
         return (made.key, made.credentials.jwt)
     }
 
-    /// Revokes a bearer token by its key's id or public key, whoever's it is; other keys stay.
+    /// Revokes a bearer token of any user by its key's id or public key; other keys stay.
     /// - Returns: its user, and the key as it was before.
     /// - Throws: `NetworkError.unknownKey`.
     public func revokeToken(_ id: String) async throws(NetworkError) -> (user: UserName, key: UserKey) {
@@ -152,7 +152,7 @@ extension NetworkAdministrator {
         log("key made", user, ["key": "\(key.id)", "kind": "\(key.kind.rawValue)"])
     }
 
-    /// Has nobody use an invitation from now on, while it stays among the keys.
+    /// Makes an invitation unusable, but keeps it among the keys.
     private func close(
         _ invitation: InvitationRecord, of user: UserName, _ identity: NetworkIdentity
     ) async throws(NetworkError) -> InvitationRevocation {
@@ -173,13 +173,13 @@ extension NetworkAdministrator {
             let messages = keys.map { key in
                 (user, ControlMessage(kind: .revoked, reason: reason, administrator: name, key: key.publicKey))
             }
-            // Clients that the message does not reach are still kept out.
+            // Clients that miss the message are shut out all the same.
             try? await tell(messages, on: system)
             try await install([user], on: system)
         }
     }
 
-    /// The record of a user, with the keys that the services of a network on a cluster have issued credentials to.
+    /// The record of a user, with the keys for which the services of a network on a cluster have issued credentials.
     private func currentRecord(of user: UserName, _ identity: NetworkIdentity) async throws(NetworkError) -> UserRecord
     {
         var record = try directory.knownRecord(of: user)
@@ -194,13 +194,14 @@ extension NetworkAdministrator {
 }
 
 extension UserRecord {
-    /// Takes in keys that services have issued credentials to, and the one that the invitation was exchanged for.
+    /// Adds keys for which services have issued credentials, and marks the invitation as used by the one that joined
+    /// with it.
     mutating func take(_ issued: (keys: [UserKey], joined: String?)) {
         keys += issued.keys.filter { key in !keys.contains { $0.publicKey == key.publicKey } }
         if let joined = issued.joined { invitation?.wasUsed(by: joined) }
     }
 
-    /// Revokes keys for ever. An invitation among them becomes one of the keys.
+    /// Revokes keys permanently. A revoked invitation becomes one of the keys.
     mutating func revoke(_ revoked: [UserKey], at now: Int64) {
         take((revoked, nil))
         for index in keys.indices where keys[index].revoked == nil {

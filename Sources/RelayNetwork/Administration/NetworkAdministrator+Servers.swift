@@ -1,7 +1,7 @@
 import Relay
 
 extension NetworkAdministrator {
-    /// Tells the services of a network on a cluster what was decided about its users since they were told last.
+    /// Tells the services of a network on a cluster about the changes to its users since the last call.
     func publishUsers(_ identity: NetworkIdentity) async throws(NetworkError) {
         try await withUserRegister(identity) { register throws(NetworkError) in
             try await register.publish(directory.block())
@@ -12,18 +12,18 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Hands servers the accounts of a new user, or of new keys, where they do not find them in the network's folder.
+    /// Hands the accounts of a new user or of new keys to servers that do not read them from the network's folder.
     func introduce(_ user: UserName, _ identity: NetworkIdentity) async throws(NetworkError) {
         guard try directory.cluster() != nil else { return }
         try await enact(identity) { system throws(NetworkError) in try await install([user], on: system) }
     }
 
-    /// Runs the body with the users as the services of a network on a cluster know them; again where nobody answered,
-    /// so that what it does has to be such as can be done twice.
+    /// Runs the body with the user register of a network on a cluster. Runs it again if no server answers, so it must
+    /// be safe to repeat.
     func withUserRegister<R>(
         _ identity: NetworkIdentity, _ body: (BucketUserRegister) async throws(NetworkError) -> R
     ) async throws(NetworkError) -> R {
-        // The bucket answers nobody until the servers have chosen its leader, which takes them seconds.
+        // The bucket does not answer until the servers have chosen its leader, which takes seconds.
         try await persist(until: .now + .seconds(30), every: .milliseconds(250), where: \.isWithoutAnswer) {
             try await HostRole.keeping.withJetStream(at: directory.places(), identity.issuer) { jetStream in
                 try await body(BucketUserRegister(jetStream))
@@ -32,11 +32,11 @@ extension NetworkAdministrator {
     }
 }
 
-// Acts whose process was ended before the servers had heard all of them.
+// Changes whose process ended before all servers heard of them.
 extension NetworkDirectory {
     private var unfinishedFile: String { path + "/unfinished.json" }
 
-    /// The users about whom something was decided of which the servers may have heard nothing, or half.
+    /// Users with changes that may not have reached all servers.
     func unfinishedUsers() throws(NetworkError) -> [UserName] {
         try (PrivateFile.readJSON([String].self, from: unfinishedFile) ?? []).compactMap { try? UserName($0) }
     }
@@ -56,7 +56,7 @@ extension NetworkDirectory {
 }
 
 extension NetworkAdministrator {
-    /// Has what was decided about users hold on the running network, and tells those whose accounts are closed.
+    /// Applies changes of users to the running network, and tells those whose accounts are closed.
     func finish(_ users: [UserName], _ identity: NetworkIdentity) async throws(NetworkError) {
         let block = directory.block()
         var words: [(user: UserName, message: ControlMessage)] = []
@@ -65,11 +65,11 @@ extension NetworkAdministrator {
             words.append((user, closure))
         }
         try await onServer(identity) { system throws(NetworkError) in
-            // Clients that the message does not reach are still kept out.
+            // Clients that miss the message are shut out all the same.
             if !words.isEmpty { try? await tell(words, on: system) }
             let narrowings = try directory.narrowings()
             if !narrowings.isEmpty {
-                // The accounts before: whoever still may makes a reader anew.
+                // The accounts first: users who still may read make their readers again.
                 try await install(users, on: system)
                 try await endReaders(of: narrowings, on: system)
             }
@@ -77,14 +77,15 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Finishes acts whose process was ended in the middle, until the task is cancelled. Without this an account could
-    /// stay without room for any connection, and its user without a word of why.
+    /// Completes changes whose process ended halfway, until the task is cancelled. Otherwise an account could stay
+    /// without room for any connection, and its user would never be told why.
     func finishActs() async {
         var told: NetworkError?
         while !Task.isCancelled {
             do throws(NetworkError) {
                 if try !directory.unfinishedUsers().isEmpty {
-                    // Only while nobody acts is what is found there unfinished.
+                    // Anything found under the lock is unfinished; without it, another administrator may still be at
+                    // work.
                     let left = try await alone { _ throws(NetworkError) in try directory.unfinishedUsers() }
                     let finished = Set(left).subtracting(try directory.unfinishedUsers())
                     if !finished.isEmpty {

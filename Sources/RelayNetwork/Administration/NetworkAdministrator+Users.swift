@@ -3,26 +3,26 @@ import Relay
 
 /// A user of a private network, as its administrator sees it.
 public struct NetworkUser: Hashable, Sendable {
-    /// A connection of the user's.
+    /// One connection of the user.
     public struct Device: Hashable, Sendable {
-        /// What the client calls itself.
+        /// The client's name for itself.
         public var client: String
-        /// The address it comes from.
+        /// The address it connects from.
         public var address: String
     }
 
     /// The user's name.
     public var name: UserName
-    /// What the administrator decided.
+    /// Bans and deactivations.
     public var standing: UserStanding
-    /// What the user may do.
+    /// The user's rights.
     public var rights: AccessRights
-    /// When the account ends, in seconds since 1970; nil means without end.
+    /// When the account expires, in seconds since 1970; nil if never.
     public var expires: Int64?
-    /// The connections; nil when the network does not run.
+    /// The connections; nil if the network is not running.
     public var devices: [Device]?
 
-    /// An account's end, which is in seconds since 1970, in words.
+    /// Describes when an account expires, which is in seconds since 1970.
     public static func words(untilEnd end: Int64?) -> String {
         guard let end else { return "without end" }
         let seconds = min(max(end, Timestamp.earliest.milliseconds / 1_000), Timestamp.latest.milliseconds / 1_000)
@@ -30,15 +30,14 @@ public struct NetworkUser: Hashable, Sendable {
     }
 }
 
-// Making and changing users, and looking at them.
 extension NetworkAdministrator {
-    /// Makes a user. One who exists gets what is given here, in force at once. Either gets credentials for a new key;
-    /// those from before hold as well.
+    /// Makes a user, or changes an existing one at once. Either gets credentials for a new key; earlier keys stay
+    /// valid.
     /// - Parameters:
-    ///   - rights: a known user keeps what is not named, and a new user gets all of it.
-    ///   - expires: the end, in seconds since 1970; nil keeps that of a known user, and a new user has none.
-    ///   - kind: what the key is for. This machine's own key is made where it has none that holds.
-    /// - Returns: the credentials, whose secret is kept nowhere, but for that of this machine's own key.
+    ///   - rights: an existing user keeps what is not named; a new user gets all of it.
+    ///   - expires: when the account expires, in seconds since 1970; nil leaves an existing user's unchanged.
+    ///   - kind: what the key is for. This machine's own key is made only if it has no valid one.
+    /// - Returns: the credentials, whose secret is not stored, except for this machine's own key.
     /// - Throws: `NetworkError.invalidGrant`, `.userBanned`, `.userDeactivated`, `.userExpired`, `.tooManyKeys`.
     @discardableResult
     public func add(
@@ -62,23 +61,23 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Gives a user these rights at once; what is not named stays. Readers of topics that are not granted any more end,
-    /// also other users': theirs are made anew by themselves.
+    /// Changes a user's rights at once; what is not named stays. All readers of topics that are no longer granted end;
+    /// those of other users are made again automatically.
     /// - Throws: `NetworkError.invalidGrant`.
     public func grant(user: String, rights: RightsChange, reason: String? = nil) async throws(NetworkError) {
         try await change(user, reason) { $0.rights = rights.applied(to: $0.rights) }
     }
 
-    /// Lets a user's account end at a time, or never. An end that has passed ends the connections at once.
+    /// Sets when a user's account expires. A time in the past ends its connections at once.
     /// - Parameters:
-    ///   - end: seconds since 1970; nil means without end.
-    ///   - reason: told at once to whoever is connected, with the end where that is still to come. The server that ends
-    ///     the connections by itself then has no words for it.
+    ///   - end: seconds since 1970; nil for never.
+    ///   - reason: sent at once to the user's clients, with a later end, as the server gives no reason when that time
+    ///     comes.
     public func expire(user: String, at end: Int64?, reason: String? = nil) async throws(NetworkError) {
         try await change(user, reason, newEnd: { "\(NetworkUser.words(untilEnd: end)): \($0)" }) { $0.expires = end }
     }
 
-    /// - Parameter newEnd: the words for an end, by the reason for it; nil where the end stays.
+    /// - Parameter newEnd: describes the new end, given the reason for it; nil if the end does not change.
     private func change(
         _ user: String, _ reason: String?, newEnd: ((String) -> String)? = nil, _ body: (inout UserRecord) -> Void
     ) async throws(NetworkError) {
@@ -92,7 +91,7 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Describes a user, or all of them.
+    /// Lists all users, or one of them.
     public func users(named name: String? = nil) async throws(NetworkError) -> [NetworkUser] {
         var users: [NetworkUser] = []
         var accounts: [String: Int] = [:]
@@ -116,8 +115,8 @@ extension NetworkAdministrator {
         return users
     }
 
-    /// Hands the server a user's changed accounts, ends what is not granted any more, and tells the user.
-    /// - Parameter newEnd: the words for an end that is still to come.
+    /// Hands the server a user's changed accounts, ends access that is no longer granted, and tells the user.
+    /// - Parameter newEnd: the description of an end that is still to come.
     func enforce(
         _ user: UserName, _ before: UserRecord, reason: String?, newEnd: String? = nil, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
@@ -141,7 +140,7 @@ extension NetworkAdministrator {
         try directory.markFinished([user])
     }
 
-    /// Ends the readers of grants that were narrowed, and whose accounts the servers have.
+    /// Deletes the readers of narrowed grants, whose accounts the servers must already have.
     func endReaders(of narrowings: [Narrowing], on system: SystemInterface) async throws(NetworkError) {
         let (issuer, names) = (system.identity.issuer, system.identity.names)
         try await HostRole.keeping.withJetStream(at: [system.address], issuer, timeout: .seconds(10)) { jetStream in

@@ -3,32 +3,33 @@ import NATS
 import Platform
 import Relay
 
-/// The administrator's acts on a network. A person who can read its folder is its administrator.
+/// The administration of a network. Anyone who can read its folder is its administrator.
 ///
-/// Each act first tells the user's clients why, by a signed ``Relay/ControlMessage``, and then has the server act.
-/// Acts run one after the other, whichever processes they come from. Bans and closed accounts need no running network.
+/// Each call first tells the user's clients why, by a signed ``Relay/ControlMessage``, and then has the server act.
+/// Calls run one after another, even from different processes. Bans and deactivations need no running network.
 ///
-/// Each act may throw `NetworkError.invalidUserName`, `.unknownUser`, `.invalidReason`, `.connection`, `.refused`,
-/// `.notInEffect` or, while another administrator acts for very long, `.timedOut`; what else one throws is said there.
+/// Each call may throw `NetworkError.invalidUserName`, `.unknownUser`, `.invalidReason`, `.connection`, `.refused`,
+/// `.notInEffect` or, if another administrator is busy for very long, `.timedOut`; other errors are listed with the
+/// call.
 public struct NetworkAdministrator: Sendable {
-    /// The longest reason, in bytes of UTF-8.
+    /// Maximum length of a reason, in bytes of UTF-8.
     public static let maximumReasonLength = 1_024
 
     /// The network's folder.
     public let directory: NetworkDirectory
-    /// The administrator's name, which clients receive; nil if they are not to learn it.
+    /// The administrator's name, which clients are told; nil to withhold it.
     public let name: String?
     let logger: Logger
 
-    /// Names a network; nothing is read or made yet. The logger receives each act that is done.
+    /// Names a network; nothing is read or made yet. The logger receives each completed change.
     public init(directory: NetworkDirectory = .standard(), name: String? = nil, logger: Logger? = nil) {
         (self.directory, self.name, self.logger) = (directory, name, logger ?? .silent)
     }
 
     // MARK: One user
 
-    /// Ends a user's connections. Nothing keeps the user from connecting again.
-    /// - Returns: how many there were; 0 also when the network does not run.
+    /// Ends a user's connections. The user may connect again.
+    /// - Returns: how many there were; 0 if the network is not running.
     @discardableResult
     public func kick(user: String, reason: String? = nil) async throws(NetworkError) -> Int {
         let user = try UserName(user)
@@ -47,8 +48,8 @@ public struct NetworkAdministrator: Sendable {
                 guard !connections.isEmpty else { return 0 }
                 try await tell([user], .kicked, reason, on: system)
                 for connection in connections where try await !system.disconnect(connection) {
-                    // Before 2.10 the server closes none by its number, but all that are more than their account may
-                    // have. To void their logins would be a ban to a client that has not heard why.
+                    // Before 2.10 the server cannot close one connection, only all those beyond an account's limit.
+                    // Revoking their logins instead would be a ban to a client that has not heard the reason.
                     try directory.markUnfinished([user])
                     try await exchange([user], on: system)
                     break
@@ -58,40 +59,40 @@ public struct NetworkAdministrator: Sendable {
         }
     }
 
-    /// Keeps a user out until ``unban(user:)``: connections end, each login is told why and nothing else, and no
-    /// credentials are issued anew.
-    /// - Returns: false when the user was banned already; the newest reason counts.
+    /// Bans a user until ``unban(user:)``: connections end, each login is told why and nothing else, and no new
+    /// credentials are issued.
+    /// - Returns: false if the user was already banned; the newest reason counts.
     @discardableResult
     public func ban(user: String, reason: String? = nil) async throws(NetworkError) -> Bool {
         try await decide(user, \.banned, .banned, reason)
     }
 
-    /// Lifts a ban; the credentials that the user has hold again.
-    /// - Returns: false when the user was not banned.
+    /// Lifts a ban; the user's credentials are valid again.
+    /// - Returns: false if the user was not banned.
     @discardableResult
     public func unban(user: String) async throws(NetworkError) -> Bool { try await decide(user, \.banned) }
 
-    /// Closes a user's account, as a ban does. The user's postboxes stay.
-    /// - Returns: false when it was closed already; the newest reason counts.
+    /// Deactivates a user's account, which has the effect of a ban. The user's postboxes stay.
+    /// - Returns: false if it was already deactivated; the newest reason counts.
     @discardableResult
     public func deactivate(user: String, reason: String? = nil) async throws(NetworkError) -> Bool {
         try await decide(user, \.deactivated, .deactivated, reason)
     }
 
-    /// Opens a closed account again.
-    /// - Returns: false when it was not closed.
+    /// Activates a deactivated account.
+    /// - Returns: false if it was not deactivated.
     @discardableResult
     public func activate(user: String) async throws(NetworkError) -> Bool { try await decide(user, \.deactivated) }
 
     // MARK: All users
 
-    /// Blocks the whole network for its users until ``unblockApplication()``: every connection ends, and whoever logs
-    /// in is told why and kept out. Messages, postboxes and users stay. Needs no running network.
+    /// Blocks the entire network for its users until ``unblockApplication()``: every connection ends, and each login is
+    /// told why and refused. Messages, postboxes and users stay. Needs no running network.
     public func blockApplication(reason: String? = nil) async throws(NetworkError) {
         try await decide(blocks: true, Self.checked(reason))
     }
 
-    /// Lifts the block; users can connect when this returns.
+    /// Lifts the block; users can connect once this returns.
     public func unblockApplication() async throws(NetworkError) { try await decide(blocks: false, nil) }
 
     private func decide(blocks: Bool, _ reason: String?) async throws(NetworkError) {
@@ -109,9 +110,9 @@ public struct NetworkAdministrator: Sendable {
             try await enact(identity) { system throws(NetworkError) in
                 var users: [UserName] = []
                 if blocks {
-                    // The connected users come first; the server may know the accounts of others too.
+                    // Connected users first; the server may hold other users' accounts too.
                     users = Set(try await system.connections().map(\.account)).compactMap(directory.user(ofAccount:))
-                    // Clients that the message does not reach are still kept out.
+                    // Clients that miss the message are shut out all the same.
                     try? await tell(users, .applicationBlocked, reason, on: system)
                 }
                 try await exchange(users + directory.userNames().filter { !users.contains($0) }, on: system)
@@ -137,7 +138,7 @@ public struct NetworkAdministrator: Sendable {
             }
             log("user's standing changed", user, ["now": "\(kind.map { "\($0)" } ?? "admitted")"])
             try await enact(identity) { system throws(NetworkError) in
-                // Clients that the message does not reach are still kept out.
+                // Clients that miss the message are shut out all the same.
                 if let kind { try? await tell([user], kind, reason, on: system) }
                 if kind != nil || isNew {
                     try await exchange([user], on: system)
@@ -149,8 +150,8 @@ public struct NetworkAdministrator: Sendable {
         }
     }
 
-    /// Hands the servers users' accounts that close or open: first without room for any connection. So what is open
-    /// under the rights of before ends, and no login succeeds before the services know what to answer it.
+    /// Hands the servers accounts that close or open, at first without room for any connection. That ends connections
+    /// with the old rights, and no login succeeds before the services know how to answer it.
     func exchange(_ users: [UserName], on system: SystemInterface) async throws(NetworkError) {
         try await install(users, connections: 0, on: system)
         if try directory.cluster() != nil { try await publishUsers(system.identity) }
@@ -158,7 +159,7 @@ public struct NetworkAdministrator: Sendable {
         try directory.markFinished(users)
     }
 
-    /// Hands the servers users' accounts as they are kept, or for this many connections.
+    /// Hands the servers the accounts of users; `connections` overrides the limit in each.
     func install(
         _ users: [UserName], connections: Int64? = nil, on system: SystemInterface
     ) async throws(NetworkError) {
@@ -178,7 +179,7 @@ public struct NetworkAdministrator: Sendable {
         try await tell(users.map { ($0, message) }, on: system)
     }
 
-    /// Tells users' clients what is about to happen. Returns when the server has handed the messages on.
+    /// Sends users' clients these messages; returns once the server has passed them on.
     func tell(
         _ messages: [(user: UserName, message: ControlMessage)], on system: SystemInterface
     ) async throws(NetworkError) {
@@ -194,13 +195,13 @@ public struct NetworkAdministrator: Sendable {
         }
     }
 
-    /// Runs the body on the running network's server; nil when the network does not run.
+    /// Runs the body with the running network's server; nil if the network is not running.
     @discardableResult
     func onServer<R>(
         _ identity: NetworkIdentity, _ body: (SystemInterface) async throws(NetworkError) -> R
     ) async throws(NetworkError) -> R? {
         guard identity.administrator != nil else {
-            // Those who administer somebody else's servers may hand over the accounts' tokens themselves.
+            // Whoever uses someone else's servers may have to hand over the accounts' tokens by hand.
             guard try directory.cluster() == nil else { return nil }
             throw .damaged(path: IdentityFiles(folder: directory.keys).administrator, reason: "it is missing")
         }
@@ -214,7 +215,7 @@ public struct NetworkAdministrator: Sendable {
                 defer { system.close() }
                 return try await body(system)
             } catch {
-                // A server that is starting may let go of a connection. Every act can be done twice.
+                // A server that is starting may drop a connection. Every change can be repeated.
                 let hasOthers = turn + 1 < places.count && error.isUnreachableServer
                 guard hasOthers || error.isLostConnection && ContinuousClock.now < deadline else { throw error }
             }
@@ -223,7 +224,7 @@ public struct NetworkAdministrator: Sendable {
         }
     }
 
-    /// Does as ``onServer(_:_:)`` with a decision that is kept already, and says so where it does not get there.
+    /// As ``onServer(_:_:)``, for a change that is already stored: errors say that it is not in effect yet.
     @discardableResult
     func enact<R>(
         _ identity: NetworkIdentity, _ body: (SystemInterface) async throws(NetworkError) -> R
@@ -231,7 +232,7 @@ public struct NetworkAdministrator: Sendable {
         do throws(NetworkError) { return try await onServer(identity, body) } catch { throw error.ofDecision }
     }
 
-    /// Runs the body while no other administrator acts, and finishes what earlier acts have left unfinished.
+    /// Runs the body while no other administrator is active, then completes what earlier calls left unfinished.
     func alone<R>(_ body: (NetworkIdentity) async throws(NetworkError) -> R) async throws(NetworkError) -> R {
         try directory.prepare()
         let lock = try await directory.lockAdministration()
@@ -246,14 +247,14 @@ public struct NetworkAdministrator: Sendable {
         } catch {
             throw error.ofDecision
         }
-        // Where no server runs, the next one reads the files that the act has changed.
+        // If no server is running, the next one reads the changed files.
         try directory.markFinished(directory.unfinishedUsers().filter { !left.contains($0) })
         return result
     }
 
     static func checked(_ reason: String?) throws(NetworkError) -> String? {
         guard let reason, !reason.isEmpty else { return nil }
-        // Neither control characters nor those that reorder a line.
+        // Neither control characters nor those that reorder text.
         let isPlain = reason.unicodeScalars.allSatisfy { scalar in
             scalar.value >= 0x20
                 && ![0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069].contains { $0.contains(scalar.value) }
@@ -267,8 +268,8 @@ public struct NetworkAdministrator: Sendable {
 }
 
 extension NATSConnection {
-    /// A connection for an act of the administrator's, within ten seconds. A server that is changing an account may
-    /// leave a login into it unanswered, so one that takes unusually long is tried once more.
+    /// Connects for an administrative call, within ten seconds. A server that is changing an account may leave a login
+    /// into it unanswered, so an unusually slow one is tried once more.
     static func administrator(
         at address: ServerAddress, as credentials: Credentials
     ) async throws(NetworkError) -> NATSConnection {

@@ -2,13 +2,13 @@ import NATS
 import NIOCore
 import Relay
 
-/// What the server does for its operator: the requests of the system account.
+/// The system account's requests to the server.
 struct SystemInterface: Sendable {
     struct UserConnection: Hashable, Sendable {
         var server: String
         var number: Int64
         var account: String
-        /// The public key that it logged in by.
+        /// The public key that it logged in with.
         var key: String
         var client: String?
         var address: String?
@@ -18,11 +18,11 @@ struct SystemInterface: Sendable {
         var id: String
         var name: String
         var version: String
-        /// Those of clients, of all accounts; nil where it does not say.
+        /// Client connections of all accounts; nil if it does not say.
         var connections: Int?
     }
 
-    /// How many connections are asked for at once: each comes with its token, and an answer is one message.
+    /// The number of connections per request: each comes with its token, and the answer is one message.
     private static let pageLength: Int64 = 100
     private static let endedPages: Int64 = 10
 
@@ -30,7 +30,7 @@ struct SystemInterface: Sendable {
     let identity: NetworkIdentity
     private let connection: NATSConnection
     private let networkAccounts: Set<String>
-    /// The key that signs the tokens of this network's users, and of no other network's on the same servers.
+    /// Signs the tokens of this network's users, but not those of other networks on the same servers.
     private let signingKey: String
 
     init(at address: ServerAddress, identity: NetworkIdentity) async throws(NetworkError) {
@@ -46,7 +46,7 @@ struct SystemInterface: Sendable {
 
     func close() { connection.closeNow() }
 
-    /// The connections of some accounts, or of all users of this network where none are named, to whichever server.
+    /// The connections of these accounts, or of all users of this network, to any of the servers.
     func connections(
         ofAccounts accounts: [String]? = nil, at known: [Server]? = nil
     ) async throws(NetworkError) -> [UserConnection] {
@@ -55,10 +55,10 @@ struct SystemInterface: Sendable {
         for account in accounts?.map(Optional.some) ?? [nil] {
             var question: MessageMap = [:]
             question["acc"] = account.map(MessageValue.string)
-            // Each server knows its own alone.
+            // Each server knows only its own.
             for server in servers {
                 try await forEachConnection(question, at: server) { entry, claims in
-                    // Older servers do not say whose connection it is; its token does.
+                    // Older servers do not report a connection's account; its token does.
                     guard claims.issuer == signingKey, let holder = claims.grant.issuerAccount,
                         !networkAccounts.contains(holder), let number = entry["cid"]?.intValue
                     else { return }
@@ -72,11 +72,11 @@ struct SystemInterface: Sendable {
         return found
     }
 
-    /// When the newest connections of an account ended, in seconds since 1970, by the public key that each logged in
-    /// by: as far as the servers remember, which is since they started and the newest of all their connections.
+    /// When the last connection of each public key of an account ended, in seconds since 1970, as far as the servers
+    /// remember: since they started, and for their newest connections only.
     func endedConnections(ofAccount account: String) async throws(NetworkError) -> [String: Int64] {
         var found: [String: Int64] = [:]
-        // The state 1 means connections that have ended.
+        // State 1: closed connections.
         let question: MessageMap = ["acc": .string(account), "state": 1, "sort": "stop"]
         for server in try await servers() {
             try await forEachConnection(question, at: server, pages: Self.endedPages) { entry, claims in
@@ -87,7 +87,7 @@ struct SystemInterface: Sendable {
         return found
     }
 
-    /// Asks a server for its connections, page by page. An account that it does not know has none.
+    /// Fetches a server's connections page by page. An account unknown to it has none.
     private func forEachConnection(
         _ question: MessageMap, at server: Server, pages: Int64 = .max, _ body: (MessageValue, UserClaims) -> Void
     ) async throws(NetworkError) {
@@ -113,10 +113,10 @@ struct SystemInterface: Sendable {
         }
     }
 
-    /// Has the server close a connection; false when it cannot, which it can from 2.10 on.
+    /// Closes a connection; false if the server cannot, as before 2.10.
     func disconnect(_ target: UserConnection) async throws(NetworkError) -> Bool {
         do throws(NATSError) {
-            // An error in the answer means that the connection has gone by itself.
+            // An error in the answer means that the connection is already gone.
             _ = try await connection.request(
                 ByteBuffer(string: #"{"cid":\#(target.number)}"#), to: "$SYS.REQ.SERVER.\(target.server).KICK")
             return true
@@ -126,7 +126,7 @@ struct SystemInterface: Sendable {
         }
     }
 
-    /// Hands the server an account's token, which holds from then on, for open connections too.
+    /// Hands the server an account's token, which takes effect at once, for open connections too.
     func install(_ token: String) async throws(NetworkError) {
         try Self.check(await ask(token, "$SYS.REQ.CLAIMS.UPDATE"))
     }
@@ -135,9 +135,9 @@ struct SystemInterface: Sendable {
         try await ask("", "$SYS.REQ.ACCOUNT.\(account).INFO")["data"]?["jwt"]?.stringValue
     }
 
-    /// Of which accounts the servers keep tokens, as each of them said, by its id. Asked for one account's token,
-    /// servers before 2.10 say nothing when they have none; this question each answers.
-    /// - Parameter servers: those that answer; others are not waited for.
+    /// The accounts whose tokens each server keeps, by the server's id. Asked for one account's token, servers before
+    /// 2.10 stay silent if they have none; all of them answer this request.
+    /// - Parameter servers: the servers to wait for.
     func keptAccounts(of servers: [Server]) async throws(NetworkError) -> [String: [String]] {
         var kept: [String: [String]] = [:]
         try await connection.askAll("$SYS.REQ.CLAIMS.LIST", within: .seconds(5)) { bytes in
@@ -150,7 +150,7 @@ struct SystemInterface: Sendable {
         return kept
     }
 
-    /// The token of an account that a server keeps; nil where none of those tells it in time.
+    /// The token of an account that any server keeps; nil if none answers in time.
     func keptToken(ofAccount account: String) async throws(NetworkError) -> String? {
         var found: String?
         try await connection.askAll("$SYS.REQ.ACCOUNT.\(account).CLAIMS.LOOKUP", within: .seconds(5)) { bytes in
@@ -162,7 +162,7 @@ struct SystemInterface: Sendable {
 
     func servers() async throws(NetworkError) -> [Server] { try await roll().servers }
 
-    /// All servers that answer, and how many they know of: one that was killed counts for some minutes.
+    /// All servers that answer, and how many they know of: a killed one counts for some minutes.
     func roll() async throws(NetworkError) -> (servers: [Server], count: Int) {
         var found: [Server] = []
         var expected = 1
@@ -190,7 +190,7 @@ struct SystemInterface: Sendable {
         return answer
     }
 
-    /// Throws the server's reason where an answer is a refusal.
+    /// Throws the server's reason if the answer is a refusal.
     private static func check(_ answer: MessageValue) throws(NetworkError) {
         let error = answer["error"] ?? .null
         guard error.isNull, answer["data"]?.isNull == false else {
@@ -200,8 +200,8 @@ struct SystemInterface: Sendable {
 }
 
 extension [ServerAddress] {
-    /// Tries one server after the other until one does what it is asked.
-    /// - Throws: what the last of them said; that one cannot be reached only where that is so for all.
+    /// Tries one server after another until the body succeeds.
+    /// - Throws: the last error; that a server is unreachable only if they all are.
     func firstToTake<R>(_ body: (ServerAddress) async throws -> R) async throws(NetworkError) -> R {
         var failure: NetworkError?
         for address in self {
@@ -216,7 +216,7 @@ extension [ServerAddress] {
 }
 
 extension NATSConnection {
-    /// Asks all who listen, and hands over one answer after the other until they are enough or the time is up.
+    /// Asks all listeners and hands over their answers until there are enough or the time is up.
     func askAll(_ subject: String, within limit: Duration, _ isEnough: ([UInt8]) -> Bool) async throws(NetworkError) {
         let inbox = newInbox()
         try await reached {
@@ -228,7 +228,7 @@ extension NATSConnection {
             }
             defer { alarm.cancel() }
             var iterator = subscription.makeAsyncIterator()
-            // The status 503 says that nobody hears the question.
+            // Status 503: no responders.
             while let answer = try await iterator.next(isolation: nil), answer.status != 503 {
                 if isEnough(answer.bytes) { return }
             }

@@ -1,7 +1,7 @@
 import Platform
 
-/// A lock on a file, held until the last reference goes. The kernel frees it when the process dies, however it dies.
-/// The file stays: unlinking it would let two holders lock two files of one name.
+/// A lock on a file, held until the last reference is released; the kernel frees it if the process dies. The file
+/// stays: unlinking it would let two holders lock two files of the same name.
 final class FileLock: Sendable {
     enum Mode: Sendable { case shared, exclusive }
 
@@ -10,7 +10,7 @@ final class FileLock: Sendable {
     private init(descriptor: Int32) { self.descriptor = descriptor }
 
     deinit {
-        // A child that is just being started has a copy of the descriptor: closing alone would leave it the lock.
+        // A child being started has a copy of the descriptor, so closing alone would leave the lock held.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
@@ -19,7 +19,7 @@ final class FileLock: Sendable {
         try take(path, mode, flags: LOCK_NB)
     }
 
-    /// Waits for the lock on this thread; only for locks that are held for a few milliseconds.
+    /// Blocks this thread; only for locks that are held for a few milliseconds.
     static func wait(_ path: String, _ mode: Mode) throws(NetworkError) -> FileLock {
         guard let lock = try take(path, mode, flags: 0) else { throw .system(path, EWOULDBLOCK) }
         return lock

@@ -1,11 +1,10 @@
 import Logging
 import Platform
 
-/// A file that grows line by line (0600). When it is large as it is opened, it becomes `<name>.old` first.
+/// A file of lines (0600). If it is large when opened, it becomes `<name>.old` first.
 package final class LogFile: Sendable {
     static let turnoverLength = 1 << 20
 
-    /// Where a child process may write to.
     let descriptor: Int32
 
     package init(_ path: String) throws(NetworkError) {
@@ -34,7 +33,7 @@ package final class LogFile: Sendable {
             .map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")
     }
 
-    /// A logger whose entries from `info` on become lines of the file, and which hands all of them to another one too.
+    /// A logger that writes entries from `info` up to the file, and passes all of them to another logger.
     func logger(besides other: Logger) -> Logger {
         Logger(label: "parley.network") { [self] _ in
             let own = LineLogHandler(logLevel: .info) { [self] level, text in
@@ -46,14 +45,14 @@ package final class LogFile: Sendable {
     }
 }
 
-/// Makes a line of each entry of a log: its message, and its metadata in the order of their names.
+/// Formats each log entry as a line: its message, and its metadata sorted by name.
 package struct LineLogHandler: LogHandler {
     package var logLevel: Logger.Level
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
     private let write: @Sendable (Logger.Level, String) -> Void
 
-    /// Hands entries from this level on to `write`, as a line without its end.
+    /// Passes entries of this level and above to `write`, as a line without its line break.
     package init(logLevel: Logger.Level, write: @escaping @Sendable (Logger.Level, String) -> Void) {
         (self.logLevel, self.write) = (logLevel, write)
     }

@@ -3,7 +3,7 @@ import Platform
 import Relay
 
 extension NetworkDirectory {
-    /// The credentials by which this machine uses the network as a user, made on first use with every topic granted.
+    /// This machine's credentials as a user, made on first use with every topic granted.
     /// - Throws: `NetworkError.invalidUserName`, `.userBanned`, `.userDeactivated` or `.keyRevoked`.
     public func credentials(for user: String) throws(NetworkError) -> Credentials {
         let name = try UserName(user)
@@ -16,7 +16,7 @@ extension NetworkDirectory {
         }
     }
 
-    /// Other credentials of a user, for a key of their own, which hold for so many seconds.
+    /// Credentials of a user for a new key, valid for this many seconds.
     /// - Throws: as ``credentials(for:)``.
     package func credentials(for user: String, lifetime: Int64) throws(NetworkError) -> Credentials {
         _ = try credentials(for: user)
@@ -30,13 +30,13 @@ extension NetworkDirectory {
             .compactMap { try? UserName(String($0.dropLast(5))) }.sorted { $0.text < $1.text }
     }
 
-    /// Whether a user may use the network. Nothing is made or asked.
+    /// A user's bans and deactivations. Reads files only.
     /// - Throws: `NetworkError.invalidUserName`.
     public func standing(of user: String) throws(NetworkError) -> UserStanding {
         try record(of: UserName(user))?.standing ?? UserStanding()
     }
 
-    /// Makes a user, or gives one that exists other rights and another end; the keys and the account stay.
+    /// Makes a user, or changes an existing one's rights and end; keys and account stay.
     func establish(_ name: UserName, rights: AccessRights, expires: Int64?) throws(NetworkError) {
         try identified { identity throws(NetworkError) in
             guard var record = try record(of: name) else {
@@ -50,10 +50,10 @@ extension NetworkDirectory {
         }
     }
 
-    /// Makes a key of a user, and credentials for it, whose secret is kept nowhere but for this machine's own key.
+    /// Makes a key of a user, and credentials for it, whose secret is not stored, except for this machine's own key.
     /// - Parameters:
-    ///   - rights: nil for all that its user may do.
-    ///   - expires: when they end, where that is before the user's own end.
+    ///   - rights: nil for all of the user's rights.
+    ///   - expires: when they expire, if before the user does.
     func issueKey(
         of name: UserName, _ kind: UserKey.Kind, rights: RightsChange? = nil, expires: Int64? = nil,
         isBearer: Bool = false
@@ -81,7 +81,7 @@ extension NetworkDirectory {
             }
         }
         try record.add(key, of: name, at: key.created)
-        // A key is remembered, and its account signed, before it can be used; making the user may have been cut short.
+        // A key is stored, and its account signed, before it can be used. Making the user may have been interrupted.
         if key.account == nil, kind != .identity {
             try keep(record, of: name)
         } else {
@@ -93,9 +93,8 @@ extension NetworkDirectory {
         return (key, credentials)
     }
 
-    /// Changes what is kept of a user.
-    /// - Parameter signs: whether the user's accounts are signed anew; false where the change is of no account to the
-    ///   server.
+    /// Changes a user's record.
+    /// - Parameter signs: whether to sign the user's accounts again; false if the server is not affected.
     @discardableResult
     func changeUser<R>(
         _ name: UserName, signs: Bool = true, _ body: (inout UserRecord) throws(NetworkError) -> R
@@ -113,14 +112,14 @@ extension NetworkDirectory {
         }
     }
 
-    /// Whether this machine has a key of its own as this user, which holds.
+    /// Whether this machine has a valid key of its own as this user.
     func hasOwnKey(of name: UserName) throws(NetworkError) -> Bool {
         let record = try knownRecord(of: name)
         return try ownKey(record, of: name).map { record.keys[$0.index].revoked == nil } ?? false
     }
 
-    /// The credentials of this machine as a user; nil where there are none and some may be made. Credentials whose key
-    /// the record lacks are of a user whose record was lost.
+    /// This machine's credentials as a user; nil if there are none and some may be made. Credentials whose key is not
+    /// in the record belong to a user whose record was lost.
     /// - Throws: `NetworkError.keyRevoked`.
     func holdingCredentials(_ record: UserRecord, of name: UserName) throws(NetworkError) -> Credentials? {
         let known = try ownKey(record, of: name)
@@ -130,7 +129,7 @@ extension NetworkDirectory {
         return known?.own
     }
 
-    /// Has this machine's own credentials end with the user; nil where none hold.
+    /// Has this machine's own credentials expire with the user; nil if there are no valid ones.
     @discardableResult
     func renewOwnCredentials(of name: UserName) throws(NetworkError) -> Credentials? {
         try identified { identity throws(NetworkError) in
@@ -149,7 +148,7 @@ extension NetworkDirectory {
     func record(of name: UserName) throws(NetworkError) -> UserRecord? {
         let path = recordPath(of: name)
         guard let record = try PrivateFile.readJSON(UserRecord.self, from: path) else { return nil }
-        // A file system that ignores case would give Alice's record for alice.
+        // A case-insensitive file system would find Alice's record for alice.
         guard record.name == name.text else { throw .userNameTaken(name.text, by: record.name) }
         return record
     }
@@ -159,17 +158,17 @@ extension NetworkDirectory {
         return record
     }
 
-    // A user's name has no dot, so that none is another one's file.
+    // A user's name contains no dot, so files cannot collide.
     func recordPath(of name: UserName) -> String { "\(users)/\(name).json" }
     func tokenPath(ofAccount account: String) -> String { "\(resolver)/\(account).jwt" }
 
-    /// The user whose account it is; nil for an account that is no user's.
+    /// The user who owns an account; nil if it is not a user's.
     func user(ofAccount account: String) -> UserName? {
         guard let key = try? NKey(account), key.kind == .account,
             let token = try? PrivateFile.read(tokenPath(ofAccount: account))
         else { return nil }
         guard let claims = try? AccountClaims.decode(String(decoding: token, as: UTF8.self)) else {
-            // A server that is handed a token writes it into the same file, which is cut short for that moment.
+            // A server that receives a token writes it into the same file, which is incomplete for that moment.
             return try? userNames().first { (try? record(of: $0))?.accounts.contains(account) == true }
         }
         guard claims.subject == account, let name = claims.name.flatMap({ try? UserName($0) }),
@@ -178,7 +177,7 @@ extension NetworkDirectory {
         return name
     }
 
-    /// Runs the body while no other process makes or changes users.
+    /// Runs the body while no other process can make or change users.
     func identified<R>(_ body: (NetworkIdentity) throws(NetworkError) -> R) throws(NetworkError) -> R {
         let identity = try NetworkIdentity.open(in: self)
         let lock = try FileLock.wait(identityLock, .exclusive)
@@ -194,7 +193,7 @@ extension NetworkDirectory {
     private func makeUser(
         _ name: UserName, rights: AccessRights, expires: Int64?, _ identity: NetworkIdentity
     ) throws(NetworkError) -> UserRecord {
-        // Disks that ignore case have one file for both, and people read one name for the other.
+        // Case-insensitive disks have one file for both, and people mistake one name for the other.
         let spelled = name.text.lowercased()
         if let other = try userNames().first(where: { $0.text.lowercased() == spelled }) {
             throw .userNameTaken(name.text, by: other.text)
@@ -212,7 +211,7 @@ extension NetworkDirectory {
         let path = credentialsPath(for: name)
         guard PrivateFile.exists(path) else { return nil }
         let own = try translated { try Credentials.load(path: path) }
-        // A file system that ignores case would give Alice's file for alice.
+        // A case-insensitive file system would find Alice's file for alice.
         guard try translated({ try own.claims().name == name.text }) else {
             throw .damaged(path: path, reason: "it belongs to a user whose name is written differently")
         }

@@ -1,12 +1,12 @@
 import Platform
 
-/// The folder of one private network (0700): its keys, its users, the server's data, and the files through which the
-/// processes that use it find each other. Every file is 0600 and is written whole or not at all.
+/// The folder of a private network (0700): its keys, its users, the server's data, and the files through which its
+/// processes find each other. Every file is 0600 and is replaced atomically.
 public struct NetworkDirectory: Hashable, Sendable {
     /// The folder.
     public let path: String
 
-    /// Names a folder; nothing is made yet.
+    /// Names a folder; nothing is created yet.
     public init(path: String) { self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path }
 
     /// This user's own network: `$XDG_DATA_HOME/parley/local`, else `~/.local/share/parley/local`.
@@ -20,7 +20,7 @@ public struct NetworkDirectory: Hashable, Sendable {
         (UserFolders.data.path(environment) ?? "") + "/parley"
     }
 
-    /// Where the credentials are by which this machine uses the network as a user.
+    /// The file with this machine's credentials as a user.
     public func credentialsPath(for user: UserName) -> String { "\(users)/\(user).creds" }
     /// The log of the host process.
     public var hostLog: String { path + "/host.log" }
@@ -32,29 +32,28 @@ public struct NetworkDirectory: Hashable, Sendable {
     var keys: String { path + "/keys" }
     var users: String { path + "/users" }
     var resolver: String { path + "/resolver" }
-    /// What the users' tokens depend on in addition to their records.
     var accountsFile: String { path + "/accounts.json" }
-    /// There until the host has brought the streams of all postboxes in line with what holds for them now.
+    /// Exists until the host has updated the streams of all postboxes.
     var unalignedMarker: String { path + "/unaligned" }
     var serverConfiguration: String { path + "/server.conf" }
-    /// Held while keys or users are made.
+    /// Held while keys or users are created.
     var identityLock: String { path + "/identity.lock" }
     var administrationLock: String { path + "/administration.lock" }
-    /// The decision that closes the whole network to its users, while there is one.
+    /// The decision that blocks the network, while there is one.
     var blockMarker: String { path + "/blocked" }
     var isBlocked: Bool { PrivateFile.exists(blockMarker) }
-    /// Held by the host as long as it runs.
+    /// Held by the host while it runs.
     var hostLock: String { path + "/host.lock" }
     /// Held, shared, by every client.
     var clientsLock: String { path + "/clients.lock" }
-    /// There while the network runs without clients too.
+    /// Exists while the network also runs without clients.
     var keepMarker: String { path + "/keep" }
     var networkFile: String { path + "/network.json" }
     var serverFile: String { path + "/server.json" }
     var serverProcessFile: String { path + "/server.pid" }
-    /// Held by whoever rehearses a full disk; the network finds its disk full as long as it is.
+    /// Held while a full disk is rehearsed; the network then treats its disk as full.
     var fullDiskLock: String { path + "/full-disk.lock" }
-    /// There from the moment on in which the newest host was asked to end, until somebody starts another.
+    /// Exists from the moment the newest host is told to stop until another is started.
     var stopMarker: String { path + "/stopped" }
     var failureFile: String { path + "/failure.json" }
 
@@ -62,24 +61,25 @@ public struct NetworkDirectory: Hashable, Sendable {
         for folder in [path, keys, users, resolver, store] { try PrivateFile.makeClosedFolder(folder) }
     }
 
-    /// Tells before anything is shown whether the network can be had: it runs already, or its server is installed.
+    /// Checks in advance whether the network can be used: it is running, or its server is installed.
     /// - Throws: `NetworkError.serverMissing` or `.serverNotExecutable`.
     public func checkServer(environment: [String: String] = ProcessInfo.processInfo.environment) throws(NetworkError) {
         if (try? isHosted()) == true { return }
         _ = try ServerExecutable.find(in: environment)
     }
 
-    /// Whether a host has the network in its care, so that what has ended comes back.
+    /// Whether a host looks after the network, so that a lost server is restarted.
     public func isHosted() throws(NetworkError) -> Bool {
         guard PrivateFile.exists(hostLock) else { return false }
         return try FileLock.isHeld(hostLock, against: .shared)
     }
 
-    /// The lock of the folder's only host; nil when another has it, which is not waited for: it may have been stopped.
+    /// The lock of the folder's only host; nil if another host holds it. That one is not waited for, as it may be
+    /// suspended.
     func takeHostLock() async throws(NetworkError) -> FileLock? {
         while true {
             if let lock = try FileLock.attempt(hostLock, .exclusive) { return lock }
-            // Clients look for a moment, together, whether the lock is held; a host holds it alone.
+            // Clients briefly take it, shared, to see whether it is held; a host takes it exclusively.
             if try FileLock.isHeld(hostLock, against: .shared) { return nil }
             try await Pause.sleep(.milliseconds(5))
         }

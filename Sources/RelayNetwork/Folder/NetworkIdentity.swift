@@ -1,8 +1,8 @@
 import NATS
 import Relay
 
-/// The keys and tokens that make a network what it is: the user of the system account, the network's account, and the
-/// key that signs for it and for the accounts of all users. Made once for each folder.
+/// The keys and tokens that define a network: the user of the system account, the network's account, and the key that
+/// signs for it and for all users' accounts. Made once per folder.
 struct NetworkIdentity: Sendable {
     struct Names: Codable, Hashable, Sendable {
         var namespace: String
@@ -11,9 +11,9 @@ struct NetworkIdentity: Sendable {
 
     let names: Names
     let account: NKey
-    /// Issues the users of the network's account and of every user's account.
+    /// Signs the tokens of users, in the network's account and in every user's account.
     let signingKey: NKeyPair
-    /// The user of the system account, which asks the servers about themselves; nil where none was given.
+    /// The user of the system account, which queries the servers; nil if none was given.
     var administrator: Credentials?
 
     var systemAccount: NKey? {
@@ -21,15 +21,15 @@ struct NetworkIdentity: Sendable {
         return (claims.grant.issuerAccount ?? claims.issuer).flatMap { try? NKey($0) }
     }
 
-    /// Reads the network's identity, or makes it when there is none. Two processes that do so at once agree.
+    /// Reads the network's identity, or makes one if there is none. Two processes that do so at once agree.
     static func open(in directory: NetworkDirectory) throws(NetworkError) -> NetworkIdentity {
         try directory.prepare()
         let lock = try FileLock.wait(directory.identityLock, .exclusive)
         defer { withExtendedLifetime(lock) {} }
         let files = IdentityFiles(folder: directory.keys)
-        // What cannot be read is no proof that there is none, whose keys would be made anew.
+        // An unreadable file must not count as a missing one, whose keys would be made again.
         if try PrivateFile.read(files.names) != nil { return try files.read() }
-        // Keys of its own would be no network's on servers that others run.
+        // On someone else's servers, keys made here would belong to no network.
         guard try directory.cluster() == nil else {
             throw .invalidProvision("This network was not provisioned to its end: run parley network provision again.")
         }
@@ -44,12 +44,12 @@ struct NetworkIdentity: Sendable {
     var issuer: UserTokenIssuer { UserTokenIssuer(account: account, signingKey: signingKey) }
 }
 
-/// Issues the tokens of users, in the network's own account and in their own: all that its services need of its keys.
+/// Issues users' tokens, in the network's own account and in theirs: the only keys that its services need.
 struct UserTokenIssuer: Sendable {
     let account: NKey
     let signingKey: NKeyPair
 
-    /// Issues credentials for a key of an account; the network's own unless said otherwise.
+    /// Issues credentials for a key of an account, by default the network's own.
     func issue(
         to pair: NKeyPair = .generate(.user), name: String, account: NKey? = nil,
         permissions: Permissions = Permissions(), expires: Int64? = nil, isBearer: Bool = false
@@ -67,16 +67,16 @@ struct UserTokenIssuer: Sendable {
         var grant = UserGrant(permissions: permissions, issuerAccount: account)
         if isBearer { grant.template.bearerToken = true }
         var claims = UserClaims(subject: key, name: name, expires: expires, grant: grant)
-        // Of a user's account, all keys have the same one.
+        // All keys of a user's account share one message key.
         if account != self.account { claims.messageKey = MessageKey(of: name, derivedFrom: signingKey).text }
         return try translated { try claims.encode(signedBy: signingKey) }
     }
 }
 
 /// The name of a user of the private network: 1 to 64 of the characters `A-Z a-z 0-9 + = _ -` (RongCloud's user ids),
-/// the first of them a letter, a digit or `_`, so that no command takes a name for a flag or a setting.
+/// beginning with a letter, a digit or `_`, so that no command takes it for a flag or a setting.
 ///
-/// Such a name is one subject token, one file name and one part of a stream's name.
+/// Such a name is one subject token, one file name and part of a stream's name.
 public struct UserName: Hashable, Sendable, CustomStringConvertible {
     /// The name.
     public let text: String
@@ -100,7 +100,7 @@ public struct UserName: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension StringProtocol {
-    /// Whether a text has ASCII letters and digits alone, and these characters.
+    /// Whether a text consists of ASCII letters, digits and these characters.
     func isWord(besides others: StaticString = "_-") -> Bool {
         let others = "\(others)".utf8
         return utf8.allSatisfy { byte in
@@ -113,7 +113,7 @@ extension StringProtocol {
 struct IdentityFiles {
     let folder: String
 
-    /// Written last: where it is, everything is.
+    /// Written last: if it exists, so does everything else.
     var names: String { folder + "/names.json" }
     var operatorSeed: String { folder + "/operator.nk" }
     private var systemSeed: String { folder + "/system.nk" }
@@ -124,7 +124,7 @@ struct IdentityFiles {
     private var accountToken: String { folder + "/account.jwt" }
     var administrator: String { folder + "/administrator.creds" }
 
-    /// Makes an operator, the system account and a user of that, whose credentials are written last.
+    /// Makes an operator, the system account and one user of it, whose credentials are written last.
     func makeOperator() throws(NetworkError) -> NKeyPair {
         let root = try kept(.generate(.operator), in: operatorSeed)
         let system = try kept(.generate(.account), in: systemSeed)
@@ -142,7 +142,7 @@ struct IdentityFiles {
         return root
     }
 
-    /// Makes a network's identity, by its operator's key or a signing key. An interrupted attempt begins anew.
+    /// Makes a network's identity, signed by its operator's key or a signing key. An interrupted attempt starts over.
     func make(_ newNames: NetworkIdentity.Names, signedBy root: NKeyPair) throws(NetworkError) -> NetworkIdentity {
         let account = try kept(.generate(.account), in: accountSeed)
         let signing = try kept(.generate(.account), in: signingSeed)
@@ -168,7 +168,7 @@ struct IdentityFiles {
         }
     }
 
-    /// The operator's token, and the system account's with its key, for the configuration of an own server.
+    /// The operator's token, and the system account's with its key, for the configuration of a server that is run here.
     func serverTokens() throws(NetworkError) -> (operator: String, system: String, systemAccount: NKey) {
         let system = try token(systemToken)
         let account = try parsed(systemToken) { try NKey(AccountClaims.verify(system).subject) }

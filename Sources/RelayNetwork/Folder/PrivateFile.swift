@@ -2,10 +2,10 @@ import Platform
 
 /// Files and folders that only their owner can read.
 package enum PrivateFile {
-    /// The longest file that is read or written, in bytes: the names of all users of a large network fit in.
+    /// Maximum size of a file that is read or written, in bytes: the user names of a large network fit in.
     static let maximumLength = 16 << 20
 
-    /// Makes a folder (0700) and those above it; one that exists stays as it is.
+    /// Makes a folder (0700) and its parents; an existing one stays as it is.
     static func makeFolder(_ path: String) throws(NetworkError) {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
         let code = errno
@@ -16,7 +16,7 @@ package enum PrivateFile {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .system(path, errno) }
     }
 
-    /// Makes a folder of the network, and takes others' rights away from one that exists.
+    /// Makes a folder of the network, and removes others' access to an existing one.
     static func makeClosedFolder(_ path: String) throws(NetworkError) {
         try makeFolder(path)
         var status = stat()
@@ -39,10 +39,10 @@ package enum PrivateFile {
 
     static func remove(_ path: String) { unlink(path) }
 
-    /// Writes a file (0600) so that a reader sees the old content or the new one, whole.
+    /// Writes a file (0600) atomically: a reader sees either the old content or the new.
     package static func write(_ bytes: some Sequence<UInt8>, to path: String) throws(NetworkError) {
         var rest = Array(bytes)[...]
-        // What cannot be read again would be lost with all that was there before.
+        // A file too large to be read again would lose all of its earlier content.
         guard rest.count <= maximumLength else { throw .system(path, EFBIG) }
         let temporary = "\(path).\(getpid()).\(UInt32.random(in: .min ... .max))~"
         let (descriptor, code) = SystemCall.uninterrupted {
@@ -87,14 +87,14 @@ package enum PrivateFile {
         try read(path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The text of a file that has to be there; nobody but its owner may be able to read a secret.
+    /// The text of a file that must exist. If it is a secret, only its owner may be able to read it.
     static func text(in path: String, isSecret: Bool = false) throws(NetworkError) -> String {
         if isSecret { try checkSecret(path) }
         guard let text = try readText(path) else { throw .file(path: path, reason: "it is missing") }
         return text
     }
 
-    /// Refuses a secret that others than its owner can read; one that is missing is none.
+    /// Throws if others than its owner can read a secret; a missing file passes.
     static func checkSecret(_ path: String) throws(NetworkError) {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & 0o077 != 0 { throw .credentials(.fileTooOpen(path: path)) }
@@ -116,7 +116,7 @@ package enum PrivateFile {
 enum SystemCall {
     static func reason(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 
-    /// Repeats a call as long as a signal interrupts it; the result and its errno.
+    /// Repeats a call while signals interrupt it; returns its result and errno.
     static func uninterrupted<R: SignedInteger>(_ call: () -> R) -> (result: R, code: Int32) {
         while true {
             let result = call()
@@ -127,7 +127,7 @@ enum SystemCall {
 }
 
 package enum TemporaryFolder {
-    /// Makes a folder that nobody else may look into, and that the caller removes; its name holds the purpose.
+    /// Makes a folder that only this user can access, which the caller must remove; `purpose` becomes part of its name.
     package static func make(_ purpose: String) throws(NetworkError) -> String {
         let pattern = FileManager.default.temporaryDirectory.path + "/parley-\(purpose)-XXXXXX"
         var template = Array(pattern.utf8CString)

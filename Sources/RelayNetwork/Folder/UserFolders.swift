@@ -1,6 +1,6 @@
 import Platform
 
-/// The account that the program runs as, as the system's user database has it.
+/// The account that the program runs as, according to the system's user database.
 package struct UserAccount: Hashable, Sendable {
     package let name: String?
     package let home: String?
@@ -8,7 +8,7 @@ package struct UserAccount: Hashable, Sendable {
     package static func current() -> UserAccount? {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
-        // As long an entry as any system has: names come from directories, too.
+        // Long enough for any system: names may come from a directory service.
         var texts = [CChar](repeating: 0, count: 64 << 10)
         guard getpwuid_r(geteuid(), &entry, &texts, texts.count, &found) == 0, let found else { return nil }
         return UserAccount(
@@ -17,14 +17,14 @@ package struct UserAccount: Hashable, Sendable {
     }
 }
 
-/// The folders of the person who runs the program: those that the environment names, else those below the home folder.
-/// A service has mostly no `HOME`; the user database knows it all the same.
+/// The user's folders: those that the environment names, else those below the home folder. A service often has no
+/// `HOME`, but the user database knows it.
 package enum UserFolders: String, CaseIterable, Sendable {
-    /// What programs keep.
+    /// Data of programs.
     case data = "XDG_DATA_HOME"
-    /// What the person has set.
+    /// Settings.
     case configuration = "XDG_CONFIG_HOME"
-    /// What programs note of their runs.
+    /// Logs and other traces of programs' runs.
     case state = "XDG_STATE_HOME"
 
     private var belowHome: String {
@@ -35,7 +35,7 @@ package enum UserFolders: String, CaseIterable, Sendable {
         }
     }
 
-    /// Nil where neither the environment nor the user database names one.
+    /// Nil if neither the environment nor the user database names one.
     package func path(_ environment: [String: String], account: () -> UserAccount? = UserAccount.current) -> String? {
         Self.absolute(environment[rawValue]) ?? Self.home(environment, account: account).map { $0 + belowHome }
     }
@@ -46,13 +46,13 @@ package enum UserFolders: String, CaseIterable, Sendable {
         absolute(environment["HOME"]) ?? absolute(account()?.home)
     }
 
-    /// A path with the home folder in place of a leading `~/`.
+    /// Expands a leading `~/`.
     package static func expanded(_ path: String, _ environment: [String: String]) -> String {
         guard path.hasPrefix("~/"), let home = home(environment) else { return path }
         return home + path.dropFirst()
     }
 
-    /// Why the environment's folders cannot be used, in a sentence; nil when they can.
+    /// Why the environment's folders cannot be used, in a sentence; nil if they can.
     package static func mistake(
         in environment: [String: String], account: () -> UserAccount? = UserAccount.current
     ) -> String? {
