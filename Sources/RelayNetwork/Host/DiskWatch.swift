@@ -2,12 +2,12 @@ import Logging
 import NATS
 import Platform
 
-/// Keeps servers from filling the disk: one that cannot write ends JetStream, and users could not even read.
+/// Keeps servers from filling the disk: one that cannot write stops JetStream, and then users cannot even read.
 struct DiskWatch: Sendable {
     let directory: NetworkDirectory
     let identity: NetworkIdentity
     let folder: String
-    /// Where a server is reached that hands on what it is told.
+    /// The servers to tell; any of them informs the others.
     let places: [ServerAddress]
     let freeSpace: @Sendable (String) -> Int64?
     let log: Logger
@@ -38,21 +38,22 @@ struct DiskWatch: Sendable {
     }
 }
 
-/// Whether the network still stores messages, by the room that the disk has left.
+/// Decides from the free disk space whether the network stores messages.
 struct DiskGuard: Hashable, Sendable {
     let reserved: Int64
-    /// What the server was told; nil where that is not known, so that the next look tells it.
+    /// What the server was last told; nil if unknown, so that the next observation tells it.
     private var accepts: Bool?
 
-    /// - Parameter isFresh: whether the server has just started, and so stores messages; others may have been told.
+    /// - Parameter isFresh: whether the server has just started and so stores messages; others may have been told not
+    ///   to.
     init(reserved: Int64, isFresh: Bool) {
         self.reserved = reserved
         accepts = isFresh ? true : nil
     }
 
-    /// The disk was looked at; returns whether messages are stored from now on, when that has changed.
+    /// Returns whether messages are stored from now on, if that has changed.
     mutating func observe(free: Int64) -> Bool? {
-        // A little more room than was missed, so that one message does not change it back.
+        // Some extra space, so that a single message does not tip it back.
         let needed = accepts == false ? reserved + reserved / 8 : reserved
         let now = free >= needed
         guard now != accepts else { return nil }
@@ -62,7 +63,7 @@ struct DiskGuard: Hashable, Sendable {
 
     mutating func forget() { accepts = nil }
 
-    /// How many bytes this user may still write to the disk that a folder is on; nil when the system does not say.
+    /// How many bytes this user may still write to the folder's disk; nil if the system does not say.
     static func freeSpace(of folder: String) -> Int64? {
         var status = statvfs()
         guard statvfs(folder, &status) == 0 else { return nil }

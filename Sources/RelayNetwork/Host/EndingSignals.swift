@@ -3,10 +3,10 @@ import Dispatch
 import NIOConcurrencyHelpers
 import Platform
 
-/// TERM, INT and HUP, so that a process can leave the network in good order before it ends, and where it asks for that
-/// TSTP, so that it can do so before it stops. A second one finds the standard action again, but for HUP, since a
-/// closed terminal sends several, and for TSTP, of which those are dropped that come while one is being carried out.
-/// One at a time in a process.
+/// Watches TERM, INT and HUP, so that a process can leave the network in order before it ends, and on request TSTP, so
+/// that it can do so before it stops. A second signal has its default action, except for HUP, as a closed terminal
+/// sends several, and TSTP, which is dropped while an earlier one is being handled. One instance at a time in a
+/// process.
 package struct EndingSignals {
     package let numbers: AsyncStream<Int32>
     private let source: (any DispatchSourceRead)?
@@ -14,14 +14,14 @@ package struct EndingSignals {
 
     package static let stopping = SIGTSTP
 
-    /// Watches from now on, until ``cancel()``. A signal that comes right after this is not lost.
-    /// - Parameter stops: whether to watch the signal to stop, too. Whoever hears of it calls ``stop()``.
+    /// Watches until ``cancel()``. A signal that arrives right after this call is not lost.
+    /// - Parameter stops: whether to watch TSTP as well. Its receiver calls ``stop()``.
     package init(stops: Bool = false) {
         watched = [SIGTERM, SIGINT, SIGHUP] + (stops ? [Self.stopping] : [])
         let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(8))
         numbers = stream
         let descriptor = cprocess_watch_signals(watched, Int32(watched.count))
-        // Without a descriptor the signals keep their standard action.
+        // Without a descriptor the signals keep their default action.
         guard descriptor >= 0 else {
             source = nil
             return
@@ -37,13 +37,12 @@ package struct EndingSignals {
         Self.hungUp.withLockedValue { $0.watcher = continuation }
     }
 
-    /// Stops the process, as the signal that asked for it does where nobody watches, and returns when it runs again.
-    /// The next such signal is heard of.
+    /// Stops the process as an unwatched TSTP would, and returns when it continues. The next TSTP is watched again.
     package func stop() { cprocess_stop() }
 
-    /// Gives the signals their standard action again.
-    /// - Parameter endsProcess: whether the process ends as soon as its work is done. A terminal that is closed
-    ///   meanwhile does not end it before.
+    /// Restores the signals' default actions.
+    /// - Parameter endsProcess: whether the process ends once its work is done; a closed terminal does not end it
+    ///   sooner.
     package func cancel(endsProcess: Bool = false) {
         source?.cancel()
         Self.hungUp.withLockedValue { $0.watcher = nil }
@@ -51,21 +50,22 @@ package struct EndingSignals {
         cprocess_leave_signals(watched, Int32(watched.count))
     }
 
-    /// Who hears of a terminal that is gone.
+    /// Who is told that the terminal is gone.
     package enum HangUp: Sendable {
-        /// Whoever watches the signals: the process ends in good order.
+        /// The watcher of the signals, which ends the process in order.
         case watched
-        /// Nobody does.
+        /// No one.
         case unwatched
-        /// Nobody is to: the process was started to outlive its terminal.
+        /// No one, as the process was started to outlive its terminal.
         case ignored
     }
 
-    /// Takes a terminal that is gone for the signal that comes with it, before or later: it counts once.
+    /// Treats a vanished terminal as the signal that accompanies it, sooner or later: both count once.
     package static func hangUp() -> HangUp {
         let before = signal(SIGHUP, SIG_IGN)
         return hungUp.withLockedValue { state in
-            // Ignored since the last call, or from the start, as by nohup. Swift compares C functions by address alone.
+            // Ignored since the last call, or from the start, as by nohup. Swift can compare C functions only by
+            // address.
             if unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self), !state.isTaken {
                 return .ignored
             }
@@ -78,7 +78,7 @@ package struct EndingSignals {
 
     private static let hungUp = NIOLockedValueBox((watcher: AsyncStream<Int32>.Continuation?.none, isTaken: false))
 
-    /// Waits for the first, or for the task's cancellation.
+    /// Waits for the first signal or the task's cancellation.
     static func wait(isWanted: Bool = true) async {
         guard isWanted else { return (try? await Pause.untilCancelled()) ?? () }
         let signals = EndingSignals()

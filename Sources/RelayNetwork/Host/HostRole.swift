@@ -2,18 +2,19 @@ import Logging
 import NATS
 import Relay
 
-/// The users of the network's account that serve it: who answers cannot change it, who changes it answers nobody.
+/// The users of the network's account that serve it. The one that answers cannot change it, and the one that changes it
+/// does not answer.
 enum HostRole: String {
-    /// Hears requests and answers them, to the reply subjects that the server makes for imports alone.
+    /// Answers requests, to the reply subjects that the server makes for imports.
     case answering
-    /// Makes streams and buckets, keeps the registers of postboxes, and sees what consumers are made.
+    /// Makes streams and buckets, keeps the registers of postboxes, and watches which consumers are made.
     case keeping
     /// Tells users' clients what the administrator does.
     case telling
-    /// Asks the services how they are doing, and may be handed out.
+    /// Queries the state of the services; its credentials may be handed out.
     case observing = "observer"
 
-    /// Who sends the letters that come from the network itself; not a possible user's name.
+    /// The sender of the network's own letters; not a valid user name.
     static let sender = "~parley"
 
     private var name: String { "~\(rawValue)" }

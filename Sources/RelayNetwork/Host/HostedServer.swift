@@ -3,8 +3,8 @@ import NATS
 import Platform
 import Relay
 
-/// The server of a private network, and the host's work on each process of it: waiting for its answer, provisioning,
-/// announcing, answering services, and watching over what users make and what the disk holds.
+/// The server of a private network, and the host's work for each of its processes: waiting for an answer, provisioning,
+/// announcing, answering services, and watching users' consumers and the disk.
 struct HostedServer: Sendable {
     let directory: NetworkDirectory
     let options: NetworkHost.Options
@@ -13,13 +13,13 @@ struct HostedServer: Sendable {
     let log: Logger
     let listener: NetworkListener?
 
-    /// The port of a network's newest server, kept so that clients find the next one where it was.
+    /// The port of a network's newest server; the next one takes it, so that clients find it.
     private struct Record: Codable { var port: Int }
 
     private struct Run {
         let process: ServerProcess
         let address: ServerAddress
-        /// When it was started, in seconds since 1970: older tokens it read itself.
+        /// When it was started, in seconds since 1970: it has read older tokens itself.
         let start: Int64
         let answered: @Sendable () -> Void
     }
@@ -33,7 +33,7 @@ struct HostedServer: Sendable {
 
     private func start() throws(NetworkError) -> ProcessKeeper.Start {
         let own = try IdentityFiles(folder: directory.keys).serverTokens()
-        // The network's own is signed anew, as another version may have exported something else.
+        // The network's own is signed again, as another version may have exported something else.
         let network = try AccountSigner(directory, identity).networkToken(acceptsMessages: true)
         for (account, token) in [(own.systemAccount, own.system), (identity.account, network)] {
             try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account.text))
@@ -60,10 +60,10 @@ struct HostedServer: Sendable {
         }
     }
 
-    /// Works until the task is cancelled, which it is when the process ends, or until it cannot go on.
+    /// Works until the task is cancelled, as at the end of the process, or it cannot continue.
     private func work(on run: Run) async throws(NetworkError) {
         defer { PrivateFile.remove(directory.networkFile) }
-        // What the server was told of the disk outlives the connection over which it was.
+        // What the server was told about the disk outlives the connection.
         var isFresh = true
         while true {
             let end = ContinuousClock.now + options.startTimeout
@@ -104,11 +104,11 @@ struct HostedServer: Sendable {
             }, { await NetworkAdministrator(directory: directory, logger: log).finishActs() })
     }
 
-    /// Makes what is missing of the plan, and has the services hear requests.
+    /// Makes whatever the plan lacks, and subscribes the services.
     private func provision(
         _ plan: NetworkPlan, _ jetStream: JetStream, _ answering: NATSConnection
     ) async throws -> NetworkServices {
-        // Messages that were stored before there were bounds are removed only for the administrator's own bounds.
+        // Messages from before there were bounds are removed only if the administrator set the bounds.
         let areBoundsSet = PrivateFile.exists(directory.settingsFile)
         for stream in plan.streams {
             let mayLose = areBoundsSet || stream.name != plan.topics.name
@@ -131,9 +131,8 @@ struct HostedServer: Sendable {
         return services
     }
 
-    /// An administrator who acted while this server was starting could not hand it the tokens, so they are installed
-    /// now, and readers of what they grant no more are ended. Acts wait meanwhile: otherwise an older token could
-    /// replace a newer one.
+    /// Installs the tokens of changes made while this server was starting, and deletes the readers of grants they
+    /// narrowed. Changes wait meanwhile: an older token could otherwise replace a newer one.
     private func installNewerTokens(_ run: Run, _ connection: NATSConnection) async throws(NetworkError) {
         var lock = try FileLock.attempt(directory.administrationLock, .exclusive)
         while lock == nil {
@@ -148,8 +147,8 @@ struct HostedServer: Sendable {
             guard let record = try directory.record(of: name), record.signed >= run.start else { continue }
             for account in record.accounts {
                 guard let token = try PrivateFile.readText(directory.tokenPath(ofAccount: account)) else { continue }
-                // An account that the server has not had to do with yet it reads itself. The imports of others are made
-                // anew with every token: requests on their way are lost with the old, and a login may be unanswered.
+                // The server reads an account that it has not used yet by itself. Others' imports are replaced with
+                // each token: requests in flight are lost with the old ones, and a login may go unanswered.
                 guard let known = try await system.token(ofAccount: account), known != token else { continue }
                 try await system.install(token)
             }
@@ -157,7 +156,7 @@ struct HostedServer: Sendable {
         let jetStream = JetStream(connection)
         for narrowing in (try? directory.narrowings()) ?? [] {
             try await reached { try await jetStream.endReaders(of: narrowing, identity.names) }
-            // One that stays is carried out once more.
+            // If this fails, it is repeated, which does no harm.
             try? directory.forget(narrowing)
         }
     }

@@ -3,27 +3,27 @@ import NATS
 import NIOConcurrencyHelpers
 import Platform
 
-/// The process behind a private network: it keeps a `nats-server` running, makes what the network needs on it, answers
-/// its services, and ends when the network has been unused for a while.
+/// The process behind a private network: keeps a `nats-server` running, makes what the network needs on it, answers its
+/// services, and ends once the network has been unused for a while.
 ///
-/// The application runs it from a hidden subcommand that ``NetworkLease`` starts; one host runs for each folder.
+/// The application runs it from a hidden subcommand that ``NetworkLease`` starts; there is one host per folder.
 public struct NetworkHost: Sendable {
-    /// How a host behaves.
+    /// The options of a host.
     public struct Options: Sendable {
         /// How long the network stays up without clients.
         public var idleTimeout: Duration = .seconds(30)
-        /// How long a server may take to answer for the first time.
+        /// How long a server may take until its first answer.
         public var startTimeout: Duration = .seconds(15)
-        /// Whether TERM, INT and HUP end the host in good order. False leaves signals to the caller's process.
+        /// Whether TERM, INT and HUP end the host in order. If false, signals are left to the caller's process.
         public var handlesSignals = true
-        /// Where `PATH` and `PARLEY_NATS_SERVER` are looked up; the server inherits it.
+        /// The environment that provides `PATH` and `PARLEY_NATS_SERVER`; the server inherits it.
         public var environment: [String: String]
-        /// Receives what the network's `host.log` receives, and debugging entries; silent by default.
+        /// Receives the entries of the network's `host.log` and debugging ones; silent by default.
         public var logger = Logger.silent
-        /// How many bytes the disk of a folder has left; nil where that is not known.
+        /// Returns how many bytes a folder's disk has left; nil if unknown.
         package var freeDiskSpace: @Sendable (String) -> Int64? = DiskGuard.freeSpace(of:)
 
-        /// The options of the application's own host.
+        /// Makes the default options.
         public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
             self.environment = environment
         }
@@ -31,13 +31,13 @@ public struct NetworkHost: Sendable {
 
     /// How a host's run ended.
     public enum Outcome: Hashable, Sendable {
-        /// Another host runs already; there was nothing to do.
+        /// Another host is already running.
         case alreadyRunning
-        /// The network was no longer used.
+        /// The network was unused.
         case idle
-        /// A signal or the cancellation of the task ended it.
+        /// A signal or the task's cancellation ended it.
         case stopped
-        /// It could not go on; clients learn why.
+        /// It could not continue; clients are told why.
         case failed(NetworkError)
     }
 
@@ -49,9 +49,9 @@ public struct NetworkHost: Sendable {
         (self.directory, self.options) = (directory, options)
     }
 
-    /// Runs the network until it is idle or has to end, or cannot go on. The server has ended when this returns.
+    /// Runs the network until it is idle, is told to end or cannot continue. The server has ended when this returns.
     public func run() async -> Outcome {
-        // Held from the moment when it is idle, so that no client comes while the network ends.
+        // Held once the network is idle, so that no client joins while it ends.
         let clients = NIOLockedValueBox<FileLock?>(nil)
         defer { withExtendedLifetime(clients) {} }
         return await directory.host(options) { log, server throws(NetworkError) in
@@ -77,11 +77,11 @@ public struct NetworkHost: Sendable {
         }
     }
 
-    /// Waits until no client has been there for the idle time-out and nothing keeps the network; has their lock then.
+    /// Waits until there was no client for the idle timeout and nothing keeps the network; returns their lock.
     private func untilIdle() async throws(NetworkError) -> FileLock {
         var idleSince: ContinuousClock.Instant?
         while true {
-            // Free again before the pause, or clients that come meanwhile would have to wait.
+            // Released before the pause, or arriving clients would have to wait.
             do {
                 let lock = try FileLock.attempt(directory.clientsLock, .exclusive)
                 let isIdle = lock != nil && !PrivateFile.exists(directory.keepMarker)
@@ -94,7 +94,8 @@ public struct NetworkHost: Sendable {
 }
 
 extension NetworkDirectory {
-    /// Does a host's work with this machine's `nats-server`, as the folder's only one, and tells clients why it failed.
+    /// Does a host's work with this machine's `nats-server`, as the folder's only host, and tells clients why it
+    /// failed.
     func host(
         _ options: NetworkHost.Options,
         _ work: (Logger, ServerProgram) async throws(NetworkError) -> NetworkHost.Outcome

@@ -3,23 +3,23 @@ import NATS
 import NIOConcurrencyHelpers
 import Relay
 
-/// Deletes consumers that would have JetStream write to subjects of their maker's choice, and those that push letters.
+/// Deletes consumers that make JetStream write to subjects of their maker's choice, and those that push letters.
 ///
-/// The delivery subject of a push consumer is part of the request's body, which no permission covers. The server hands
-/// such deliveries to literal subscriptions only, and the network has none; this is a second safeguard. Letters are for
-/// their owner alone, and what is pushed to an inbox reaches everybody who listens to all inboxes.
+/// A push consumer's delivery subject is in the body of the request, which no permission covers. The server delivers to
+/// literal subscriptions only, and the network has none; this is a second safeguard. Letters are for their owner alone,
+/// and anything pushed to an inbox reaches everyone who listens to all inboxes.
 ///
-/// Beyond that it keeps each user to the own share of what all share, for which a server has no bound: consumers, and
-/// entries of who is here. Who is banned or deactivated loses the own of both.
+/// It also limits each user's share of consumers and presence entries, which a server does not. A banned or deactivated
+/// user loses all of both.
 struct PushConsumerGuard: Sendable {
     static let subject = "$JS.EVENT.ADVISORY.API"
-    /// Where push consumers may deliver what is in topics and buckets: to the inboxes of clients.
+    /// Push consumers may deliver topics and buckets here, to the inboxes of clients.
     private static let inboxes = "_INBOX."
 
-    /// Where the server reports each consumer that is gone.
+    /// Where the server reports deleted consumers.
     static let ends = "$JS.EVENT.ADVISORY.CONSUMER.DELETED.*.*"
     static let control = NetworkNames.control(of: "*")
-    /// For how long what a user makes who was just shut out goes at once: until the connections have ended.
+    /// How long new consumers of a user who was just shut out are deleted at once: until the connections have ended.
     private static let aftermath = Duration.seconds(10)
 
     private let jetStream: JetStream
@@ -42,14 +42,14 @@ struct PushConsumerGuard: Sendable {
     }
 
     func run() async throws(NATSError) {
-        // Reports are taken in meanwhile, however many consumers there are to look through.
+        // Reports are read meanwhile, however many consumers there are to check.
         async let earlier: Void = deleteEarlier()
         async let departed: Void = followDepartures()
         async let shut: Void = followBans()
         async let present: Void = watchPresence()
-        // A user is named once a minute, however much goes.
+        // A user is logged at most once a minute.
         var named: [UserName: ContinuousClock.Instant] = [:]
-        // When a stream's consumers were compared with what the reports say.
+        // When a stream's consumers were last compared with the reports.
         var listed: [String: ContinuousClock.Instant] = [:]
         func isDue(_ last: ContinuousClock.Instant?, after pause: Duration) -> Bool {
             last.map { $0.duration(to: .now) > pause } ?? true
@@ -81,10 +81,10 @@ struct PushConsumerGuard: Sendable {
         _ = await (earlier, departed, shut, present)
     }
 
-    /// Forgets consumers whose end was not reported: reports can be lost. False where the server does not say.
+    /// Forgets consumers whose deletion was not reported, as reports can be lost. False if the server does not answer.
     private func forgetMissing(in stream: String) async -> Bool {
         guard let there = try? await jetStream.streamInfo(stream).state.consumers else { return false }
-        // Those that are made from now on may be missing in the list.
+        // The list may lack consumers made from now on.
         let known = shares.withLockedValue { $0.known(in: stream) }
         guard known.count > there else { return true }
         guard let all = try? await jetStream.consumers(in: stream) else { return false }
@@ -94,7 +94,7 @@ struct PushConsumerGuard: Sendable {
     }
 
     private func delete(_ place: ConsumerShares.Place) async {
-        // One that is already gone needs no deletion.
+        // It may already be gone.
         try? await jetStream.deleteConsumer(place.name, in: place.stream)
         shares.withLockedValue { $0.ended(place) }
     }
@@ -113,7 +113,7 @@ struct PushConsumerGuard: Sendable {
         }
     }
 
-    /// Takes from users who are shut out what they have made. Nobody but the administrator can speak there.
+    /// Deletes the consumers and presence of users who are shut out. Only the administrator can publish here.
     private func followBans() async {
         var iterator = words.makeAsyncIterator()
         while let message = try? await iterator.next(isolation: nil) {
@@ -143,7 +143,7 @@ struct PushConsumerGuard: Sendable {
         }
     }
 
-    /// The users with too many entries, as the bucket's keys name them.
+    /// The users with too many entries, as written in the bucket's keys.
     private func crowds() async throws(NATSError) -> [String] {
         let stream = PresenceBucket.stream
         guard try await jetStream.streamInfo(stream).state.messages > UInt64(entries) else { return [] }
@@ -161,7 +161,7 @@ struct PushConsumerGuard: Sendable {
             PresenceBucket.stream, filter: NetworkNames.key("\(key).>", in: PresenceBucket.name))
     }
 
-    /// Looks through the consumers that there are, and begins again where the server does not answer.
+    /// Checks the existing consumers, and starts over if the server does not answer.
     private func deleteEarlier() async {
         while !Task.isCancelled {
             do throws(NATSError) {
@@ -186,7 +186,7 @@ struct PushConsumerGuard: Sendable {
         return !target.hasPrefix(inboxes) || consumer.stream.hasPrefix(NetworkNames.postboxStreamPrefix)
     }
 
-    /// The consumer that was made by a report's response, not by its request, and the account that made it.
+    /// The consumer that was made, taken from the response in a report, and the account that made it.
     static func made(_ report: [UInt8]) -> (consumer: ConsumerInfo, account: String?)? {
         guard let report = try? JSONText.parse(bytes: report), let call = report["subject"]?.stringValue,
             call.hasPrefix("$JS.API.CONSUMER."), call.contains(".CREATE."),
@@ -197,8 +197,8 @@ struct PushConsumerGuard: Sendable {
     }
 }
 
-/// Who has made which consumers since the host began to watch, and which are beyond a user's share. A server bounds a
-/// stream's consumers, not those of one user; its reports name the account of each call.
+/// Which user made which consumers since the host began to watch, and which exceed the user's share. A server limits a
+/// stream's consumers, not a user's; its reports name the account of each call.
 struct ConsumerShares: Sendable {
     struct Place: Hashable, Sendable {
         var stream: String
@@ -208,12 +208,12 @@ struct ConsumerShares: Sendable {
     let bound: Int
     private var owners: [Place: UserName] = [:]
     private var owned: [UserName: Set<Place>] = [:]
-    /// Users who were shut out a moment ago, and until when what they make goes at once.
+    /// Users who were just shut out, and until when their new consumers are deleted at once.
     private var out: [UserName: ContinuousClock.Instant] = [:]
 
     init(bound: Int) { self.bound = bound }
 
-    /// A consumer was made, or changed by whoever knows its name. Returns whether it has to go.
+    /// Records a consumer that was made, or changed by someone who knows its name. Returns whether it must be deleted.
     mutating func made(_ place: Place, by user: UserName, at now: ContinuousClock.Instant) -> Bool {
         if owners[place] == nil {
             owners[place] = user

@@ -2,12 +2,12 @@ import NATS
 import Platform
 import Relay
 
-/// A fault that somebody rehearses, such as a full disk, until this is let go or its process ends, however that ends.
+/// A rehearsed fault, such as a full disk: it lasts until this is released or its process ends.
 package struct Rehearsal: Sendable {
     let lock: FileLock
 
     static func isUnderWay(_ path: String) -> Bool {
-        // Asking makes the file, which few networks need.
+        // Asking creates the file, which few networks need.
         guard PrivateFile.exists(path) else { return false }
         return (try? FileLock.isHeld(path, against: .shared)) ?? false
     }
@@ -18,12 +18,12 @@ extension NetworkDirectory {
         RunningProcess(writtenTo: serverProcessFile, configuration: serverConfiguration)
     }
 
-    /// Kills the network's server, which its host then starts again. Without a server there is nothing to do.
+    /// Kills the network's server, if one is running; its host starts it again.
     package func killServer() {
         if let server = runningServer { _ = kill(server.pid, SIGKILL) }
     }
 
-    /// Has the network find its disk full for as long as what this returns is kept.
+    /// Makes the network treat its disk as full for as long as the result is kept.
     package func fillDisk() throws(NetworkError) -> Rehearsal {
         guard let lock = try FileLock.attempt(fullDiskLock, .exclusive) else {
             throw .system(fullDiskLock, EWOULDBLOCK)
@@ -33,10 +33,10 @@ extension NetworkDirectory {
 }
 
 extension LocalCluster {
-    /// How long the servers may take to agree on a leader, and one to be back; somebody waits for it.
+    /// How long the servers may take to agree on a leader, and one to restart; a person waits for it.
     private static let patience = Duration.seconds(30)
 
-    /// Where the servers listen, if all that are named are theirs and they have a host now.
+    /// The servers' addresses, if all named ones are among them and they have a host now.
     package func places(ifAmong named: [ServerAddress]) -> [ServerAddress]? {
         let known = (try? directory.announced())?.servers.compactMap { try? ServerAddress(parsing: $0) } ?? []
         return Self.places(known, ifAmong: named)
@@ -48,7 +48,7 @@ extension LocalCluster {
         return areOurs && !named.isEmpty ? known : nil
     }
 
-    /// The name of the server that leads the stream of all topics, as soon as the servers agree on one.
+    /// The name of the server that leads the stream of all topics, once the servers agree on one.
     package func leader() async throws(NetworkError) -> String {
         let identity = try NetworkIdentity.open(in: directory)
         let stream = NetworkNames.topicStream(of: identity.names.namespace)
@@ -66,21 +66,22 @@ extension LocalCluster {
 
     private static let withoutLeader = NetworkError.timedOut("Finding the stream's leader")
 
-    /// Kills a server, which the host then does not start again for as long as what this returns is kept.
-    /// - Throws: `NetworkError.file` where another program rehearses the same, `.notRunning` without such a server.
+    /// Kills a server and keeps the host from restarting it for as long as the result is kept.
+    /// - Throws: `NetworkError.file` if another program rehearses the same fault, `.notRunning` if there is no such
+    ///   server.
     package func stopServer(named name: String) async throws(NetworkError) -> Rehearsal {
         let index = try index(ofServer: name)
         let path = server(index).outageLock
-        // The host may look just now whether it is held.
+        // The host may be checking it at this moment.
         guard let lock = try await FileLock.wait(path, .exclusive, for: .seconds(1)) else {
             throw .system(path, EWOULDBLOCK)
         }
-        // One that the host has begun to start is no other case: it shows itself as the next process.
+        // One that the host is just starting shows up as the next process.
         try await awaited("Ending a server", within: .seconds(10)) { kill(serverAt: index) ? nil : () }
         return Rehearsal(lock: lock)
     }
 
-    /// Kills a server, which the host then starts again.
+    /// Kills a server, which the host then restarts.
     package func killServer(named name: String) async throws(NetworkError) {
         let index = try index(ofServer: name)
         let process = processes()?.servers[index].process
@@ -104,7 +105,7 @@ extension LocalCluster {
         return index
     }
 
-    /// Kills the process of a server; false where none runs, as a number alone may be another process's by now.
+    /// Kills a server's process; false if none is running, as the id alone may be another process's by now.
     private func kill(serverAt index: Int) -> Bool {
         guard let process = processes()?.servers[index].process, process.isRunning else { return false }
         _ = Platform.kill(process.pid, SIGKILL)

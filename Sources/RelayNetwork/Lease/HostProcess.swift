@@ -3,12 +3,12 @@ import Platform
 /// Why a host gave up, for the client that started it.
 struct HostFailure: Codable, Hashable, Sendable {
     var reason: String
-    /// Whether a server is missing, which clients say in their own words.
+    /// Whether the server is missing, which clients report in their own words.
     var isServerMissing: Bool
 }
 
 extension NetworkDirectory {
-    /// Waits for a network that answers, starting its host as often as it is missing, at most three times.
+    /// Waits until the network answers, starting its host whenever it is missing, at most three times.
     func ensureHosted(
         by command: [String], _ environment: [String: String], within timeout: Duration
     ) async throws(NetworkError) -> NetworkDescription {
@@ -19,12 +19,12 @@ extension NetworkDirectory {
         return try await awaited("Starting the network", within: timeout) { () throws(NetworkError) in
             let isHosted = try FileLock.isHeld(hostLock, against: .shared)
             if isHosted, let description = try await running() { return description }
-            // Whoever stops a network means also those who wait for it.
+            // Stopping a network also stops those who wait for it.
             wasHosted = wasHosted || isHosted
             if !isHosted, wasHosted, PrivateFile.exists(stopMarker) {
                 throw .hostFailed("It was stopped while it was being started.")
             }
-            // A host that was just started may take its lock some seconds later: while it runs it is waited for.
+            // A new host may take seconds to take its lock; while it runs, wait for it.
             let isGone = startedAt.duration(to: .now) > .seconds(1) && !(process.map(RunningProcess.exists) ?? false)
             guard !isHosted, starts == 0 || PrivateFile.exists(failureFile) || isGone else { return nil }
             if starts > 0, let failure = try? PrivateFile.readJSON(HostFailure.self, from: failureFile) {
@@ -46,8 +46,8 @@ extension NetworkDirectory {
         }
     }
 
-    /// Has the hosts of the folder end, one after the other, until there is none and the last one's process is gone.
-    /// - Parameter kills: whether one that does not end in time is ended by force.
+    /// Ends the folder's hosts, one after another, until there is none and the last one's process is gone.
+    /// - Parameter kills: whether to kill one that does not end in time.
     func endHost(
         within timeout: Duration, kills: Bool = false, _ host: () -> RunningProcess?
     ) async throws(NetworkError) {
@@ -55,7 +55,7 @@ extension NetworkDirectory {
         var asked: RunningProcess?
         func isLate(by grace: Duration = .zero) -> Bool { ContinuousClock.now >= deadline + grace }
         while try isHosted() {
-            // Another host may follow the first, when a client was about to start one.
+            // Another host may follow the first, if a client was about to start one.
             if let host = host(), host.isRunning {
                 let isForced = kills && isLate()
                 if isForced || host != asked { kill(host.pid, isForced ? SIGKILL : SIGTERM) }
@@ -64,7 +64,7 @@ extension NetworkDirectory {
             guard !isLate(by: kills ? .seconds(5) : .zero) else { throw .timedOut("Ending the network") }
             try await Pause.sleep(.milliseconds(20))
         }
-        // A host gives its lock back before its process is gone, which whoever stops a network expects.
+        // A host releases its lock before its process is gone, but a stopped network should leave no process.
         while let asked, asked.pid != getpid(), asked.isRunning, kills || !isLate() {
             if isLate() { kill(asked.pid, SIGKILL) }
             try await Pause.sleep(.milliseconds(5))

@@ -2,21 +2,21 @@ import Platform
 
 /// The private network as a background service: `parley network start` and `stop`.
 public enum NetworkControl {
-    /// What `stop` did.
+    /// The outcome of `stop`.
     public enum StopOutcome: Hashable, Sendable {
-        /// The network did not run.
+        /// The network was not running.
         case notRunning
         /// The network has ended.
         case stopped
-        /// Clients still use it; it ends soon after the last has left.
+        /// Clients still use it; it ends soon after the last one leaves.
         case inUse
     }
 
-    /// Starts the network and keeps it running without clients, until ``stop(directory:evenIfUsed:)``.
+    /// Starts the network and keeps it running, with or without clients, until ``stop(directory:evenIfUsed:)``.
     /// - Parameters:
-    ///   - listener: where it listens, until it is stopped; nil for what was asked for last.
+    ///   - listener: where it listens until it is stopped; nil for the last one that was given.
     ///   - hostCommand: as for ``NetworkLease/acquire(directory:hostCommand:environment:timeout:)``.
-    /// - Throws: as that, and `NetworkError.invalidListener` when it runs already and listens elsewhere.
+    /// - Throws: as that, and `NetworkError.invalidListener` if it is already running and listens elsewhere.
     public static func start(
         directory: NetworkDirectory = .standard(), listener: NetworkListener? = nil, hostCommand: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment, timeout: Duration = .seconds(30)
@@ -35,21 +35,21 @@ public enum NetworkControl {
         return lease.description
     }
 
-    /// Runs the network in this process, as a service manager wants it, until a signal ends it. Without clients, too.
-    /// - Parameter listener: where it listens meanwhile; nil for 127.0.0.1 alone.
-    /// - Throws: why it could not go on, and `NetworkError.invalidListener` when it runs already.
+    /// Runs the network in this process, with or without clients, until a signal ends it: for a service manager.
+    /// - Parameter listener: where it listens; nil for 127.0.0.1 only.
+    /// - Throws: why it could not continue, and `NetworkError.invalidListener` if it is already running.
     public static func run(
         directory: NetworkDirectory = .standard(), listener: NetworkListener? = nil,
         options: NetworkHost.Options = .init()
     ) async throws(NetworkError) {
         try directory.prepare()
-        // One that runs goes on as it was asked to.
+        // A running one keeps its options.
         guard try !directory.isHosted() else { throw alreadyRuns }
         _ = try keep(directory, listener)
         let outcome = await NetworkHost(directory: directory, options: options).run()
-        // Somebody was quicker, and what is kept is theirs.
+        // Another process was quicker, and the marker and the listener are its own.
         guard outcome != .alreadyRunning else { throw alreadyRuns }
-        // Otherwise a client of this machine would have it listen there again.
+        // Otherwise a client on this machine would listen there again.
         try? forget(directory)
         if case .failed(let error) = outcome { throw error }
     }
@@ -75,23 +75,23 @@ public enum NetworkControl {
         try directory.keep(nil)
     }
 
-    /// Lets the network end: now if it is unused, otherwise soon after the last client has left.
+    /// Ends the network: now if it is unused, otherwise soon after the last client leaves.
     /// - Parameter evenIfUsed: ends it now in any case; clients that reconnect start it again.
-    /// - Throws: `NetworkError.timedOut` when it does not end.
+    /// - Throws: `NetworkError.timedOut` if it does not end.
     @discardableResult
     public static func stop(
         directory: NetworkDirectory = .standard(), evenIfUsed: Bool = false, timeout: Duration = .seconds(20)
     ) async throws(NetworkError) -> StopOutcome {
         try forget(directory)
         guard try directory.isHosted() else { return .notRunning }
-        // Held until the end of the network, so that no client comes in between. The host has it for a moment now and
-        // then, as it looks for clients, which on a busy machine is longer.
+        // Held until the network ends, so that no client joins meanwhile. The host itself takes it briefly now and then
+        // to look for clients, for longer on a busy machine.
         let clients = try await FileLock.wait(directory.clientsLock, .exclusive, for: .seconds(1))
         guard clients != nil || evenIfUsed else { return .inUse }
         defer { withExtendedLifetime(clients) {} }
         try await directory.endHost(within: timeout) {
-            // The lock is held by a host and the file is removed by its end, so the id is the host's.
-            ((try? directory.announced()) ?? nil).flatMap { RunningProcess($0.hostPid) }
+            // The host holds the lock and removes the file when it ends, so the id is the host's.
+            (try? directory.announced()).flatMap { RunningProcess($0.hostPid) }
         }
         return .stopped
     }

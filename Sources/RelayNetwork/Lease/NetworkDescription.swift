@@ -1,8 +1,8 @@
 import NATS
 
-/// What a client needs to know of a running network on this machine: the content of its `network.json`.
+/// How clients on this machine reach a running network: the content of its `network.json`.
 public struct NetworkDescription: Codable, Hashable, Sendable {
-    /// Where the servers listen for this machine, such as `nats://127.0.0.1:40123`, in the order of their names.
+    /// The servers' addresses on this machine, such as `nats://127.0.0.1:40123`, in the order of their names.
     public var servers: [String]
     /// The servers' version.
     public var serverVersion: String
@@ -14,26 +14,27 @@ public struct NetworkDescription: Codable, Hashable, Sendable {
     public var namespace: String
     /// The first token of every topic's subject.
     public var hash: String
-    /// What the server's certificate is to be for, where that is not the address; nil too where there is none.
+    /// The name in the server's certificate if it is not the address; nil also without a certificate.
     public var certificateName: String?
     /// The authorities to trust for it; nil for those of the system.
     public var authorityFile: String?
-    /// Where it was asked to listen, such as `tls://0.0.0.0:4222`; nil for a port of its own choice on 127.0.0.1.
+    /// The address it was told to listen on, such as `tls://0.0.0.0:4222`; nil for a port of its own choice on
+    /// 127.0.0.1.
     public var listens: String?
 
-    /// Where the first server listens.
+    /// The first server's address.
     public var url: String { servers.first ?? "" }
-    /// What the subjects of JetStream's calls begin with for users.
+    /// The prefix of the subjects of JetStream's API for users.
     public var api: String { UserPermissions.apiPrefix }
 
-    /// Where programs of this machine connect.
-    /// - Throws: `NetworkError.hostFailed` when it is no usable address.
+    /// The address for programs on this machine.
+    /// - Throws: `NetworkError.hostFailed` if it is not a usable address.
     public func address() throws(NetworkError) -> ServerAddress {
         guard let address = address(url) else { throw .hostFailed("The private network names no usable address.") }
         return address
     }
 
-    /// Whether more than half of its servers answer, which carry all that is stored. The others are not waited for.
+    /// Whether more than half of its servers answer, which is enough for all stored data. Does not wait for the others.
     func isAnswering() async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             for server in servers {
@@ -60,19 +61,19 @@ public struct NetworkDescription: Codable, Hashable, Sendable {
 }
 
 extension NetworkDirectory {
-    /// What the newest host has told of its network, if one runs; its servers may not answer.
+    /// The newest host's description of its network, if one is running; its servers may not answer.
     public func announced() throws(NetworkError) -> NetworkDescription? {
         guard try isHosted() else { return nil }
-        return (try? PrivateFile.readJSON(NetworkDescription.self, from: networkFile)) ?? nil
+        return try? PrivateFile.readJSON(NetworkDescription.self, from: networkFile)
     }
 
-    /// The network, when it runs and more than half of its servers answer. Starts nothing and makes nothing.
+    /// The network, if it is running and more than half of its servers answer. Starts and creates nothing.
     public func running() async throws(NetworkError) -> NetworkDescription? {
         guard let known = try announced() else { return nil }
         return await known.isAnswering() ? known : nil
     }
 
-    /// How many clients are connected to a running network, without the network's own.
+    /// How many clients are connected to a running network, not counting its own.
     /// - Throws: `NetworkError.connection` or `.refused`.
     public func clientCount(of network: NetworkDescription) async throws(NetworkError) -> Int {
         let system = try await SystemInterface(at: network.address(), identity: NetworkIdentity.open(in: self))

@@ -1,8 +1,8 @@
 import NIOConcurrencyHelpers
 import Platform
 
-/// A client's share in the private network: as long as one is held, the network stays up. The kernel frees the share
-/// when the process dies, however it dies.
+/// A client's share in the private network, which stays up while one is held. The kernel releases the share if the
+/// process dies.
 public final class NetworkLease: Sendable {
     /// The network's folder.
     public let directory: NetworkDirectory
@@ -18,10 +18,10 @@ public final class NetworkLease: Sendable {
         state = NIOLockedValueBox((lock, description))
     }
 
-    /// Takes a share in the network and starts it when it does not run.
+    /// Takes a share in the network, and starts the network if it is not running.
     /// - Parameters:
-    ///   - hostCommand: the path of an executable and its arguments that run ``NetworkHost/run()`` for this folder.
-    ///   - environment: the environment of the host, in which it also looks for the server.
+    ///   - hostCommand: an executable and its arguments that run ``NetworkHost/run()`` for this folder.
+    ///   - environment: the host's environment, in which it also looks for the server.
     /// - Throws: `NetworkError.serverMissing`, `.hostFailed` with the host's reason, `.hostNotStarted` or `.timedOut`.
     public static func acquire(
         directory: NetworkDirectory = .standard(), hostCommand: [String],
@@ -39,10 +39,10 @@ public final class NetworkLease: Sendable {
 
     /// The running network, as it was last seen.
     public var description: NetworkDescription { state.withLockedValue { $0.description } }
-    /// Where the server listens; the same after a restart, as long as the port is free.
+    /// The server's address; unchanged by a restart if the port is still free.
     public var url: String { description.url }
 
-    /// Makes sure that the network runs: starts the host again if it died. To be called while reconnecting.
+    /// Makes sure that the network is running: restarts the host if it died. Call this while reconnecting.
     /// - Throws: as ``acquire(directory:hostCommand:environment:timeout:)``.
     @discardableResult
     public func ensureRunning(timeout: Duration = .seconds(30)) async throws(NetworkError) -> NetworkDescription {
@@ -51,9 +51,9 @@ public final class NetworkLease: Sendable {
         return description
     }
 
-    /// Gives the share back; the network ends some time after the last.
+    /// Releases the share; the network ends some time after the last one.
     public func release() {
-        // Taken out first: the lock is freed outside the mutex.
+        // Taken out first, so that the lock is released outside the mutex.
         let lock = state.withLockedValue { state in
             defer { state.lock = nil }
             return state.lock

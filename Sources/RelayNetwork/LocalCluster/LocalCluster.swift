@@ -1,17 +1,17 @@
 import Platform
 
-/// A cluster on this machine alone: three servers, and a network on them with a copy of everything on each. It is a
-/// network on a cluster like any other, only that its servers are in its folder too.
+/// A cluster on this machine: three servers, and a network with a copy of everything on each. It is a network on a
+/// cluster like any other, except that its folder also contains the servers.
 public struct LocalCluster: Hashable, Sendable {
-    /// What the network is called, and the profile of whoever starts it.
+    /// The name of the network, and of its user's profile.
     public static let name = "cluster"
-    /// How many servers there are: the fewest of which one may be missing.
+    /// The smallest number of servers that can do without one.
     static let size = 3
 
     /// The network's folder.
     public let directory: NetworkDirectory
 
-    /// Names a folder; nothing is made yet.
+    /// Names a folder; nothing is created yet.
     public init(directory: NetworkDirectory) { self.directory = directory }
 
     /// This user's own: `$XDG_DATA_HOME/parley/networks/cluster`, else below `~/.local/share`.
@@ -20,7 +20,7 @@ public struct LocalCluster: Hashable, Sendable {
     }
 
     var servers: String { directory.path + "/servers" }
-    /// The processes and the ports, kept for whoever looks after them next.
+    /// The processes and the ports, kept for the next host.
     var processesFile: String { directory.path + "/processes.json" }
 
     func server(_ index: Int) -> LocalClusterServer {
@@ -49,10 +49,10 @@ public struct LocalCluster: Hashable, Sendable {
 
     // MARK: A background service: `parley network cluster start` and `stop`
 
-    /// Starts the cluster and keeps it running until ``stop()``. What was stored before is there again.
-    /// - Parameter hostCommand: the path of an executable and its arguments that run ``LocalClusterHost/run()`` for
-    ///   this folder, in this process's environment.
-    /// - Throws: `NetworkError.invalidProvision` where the folder is another network's, `.serverMissing`, `.hostFailed`
+    /// Starts the cluster, with everything stored earlier, and keeps it running until ``stop()``.
+    /// - Parameter hostCommand: an executable and its arguments that run ``LocalClusterHost/run()`` for this folder, in
+    ///   this process's environment.
+    /// - Throws: `NetworkError.invalidProvision` if the folder is another network's, `.serverMissing`, `.hostFailed`
     ///   with the host's own reason, `.hostNotStarted` or `.timedOut`.
     public func start(
         hostCommand: [String]
@@ -65,17 +65,17 @@ public struct LocalCluster: Hashable, Sendable {
         return (try await directory.ensureHosted(by: hostCommand, environment, within: .seconds(180)), false)
     }
 
-    /// Ends the servers; what is stored stays. False when nothing of it ran.
-    /// - Throws: `NetworkError.timedOut` when it does not end.
+    /// Ends the servers; stored data stays. False if nothing was running.
+    /// - Throws: `NetworkError.timedOut` if it does not end.
     @discardableResult
     public func stop() async throws(NetworkError) -> Bool {
         guard PrivateFile.exists(directory.hostLock) else { return false }
         let ran = try directory.isHosted()
-        // Before its end, so that nobody who waits for the cluster starts it again.
+        // First, so that no one who waits for the cluster starts it again.
         if ran { try PrivateFile.write([], to: directory.stopMarker) }
-        // The one that does not end in time is ended, and what it leaves behind after it.
+        // A host that does not end in time is killed, and then the servers it leaves behind.
         try await directory.endHost(within: .seconds(40), kills: true) { processes()?.host }
-        // Held meanwhile, so that a host that begins now does not see its own processes end.
+        // Held so that a new host does not see its own processes end.
         guard let lock = try await FileLock.wait(directory.hostLock, .exclusive, for: .seconds(1)) else { return ran }
         defer { withExtendedLifetime(lock) {} }
         try await endServers(nil)
@@ -83,14 +83,14 @@ public struct LocalCluster: Hashable, Sendable {
         return ran
     }
 
-    /// The process of each server that runs, by the server's name.
+    /// The ids of the running servers' processes, by server name.
     package func serverProcesses() -> [String: Int32] {
         let known = processes()?.servers ?? []
         return known.indices.reduce(into: [:]) { $0[server($1).name] = known[$1].process?.pid }
     }
 
-    /// Makes a person of this machine a user of the network, unless that was done before.
-    /// - Returns: the file with the credentials.
+    /// Makes someone on this machine a user of the network, if not done before.
+    /// - Returns: the path of the credentials file.
     /// - Throws: as ``NetworkAdministrator/add(user:rights:expires:for:)``.
     public func credentials(for user: String) async throws(NetworkError) -> String {
         let name = try UserName(user)
@@ -113,7 +113,7 @@ struct LocalClusterServer: Hashable, Sendable {
     var processFile: String { folder + "/server.pid" }
     var accounts: String { folder + "/accounts" }
     var store: String { folder + "/jetstream" }
-    /// Held by whoever rehearses that this server is gone; the host starts it as soon as nobody does.
+    /// Held while this server's outage is rehearsed; the host restarts it once the lock is free.
     var outageLock: String { folder + "/outage.lock" }
 }
 
@@ -127,6 +127,6 @@ struct LocalClusterProcesses: Codable, Hashable, Sendable {
 
     var host: RunningProcess?
     var servers: [Server]
-    /// The password by which the servers know each other: whoever had it would be one of them.
+    /// The servers' shared password: anyone who has it can join as a server.
     var password: String
 }

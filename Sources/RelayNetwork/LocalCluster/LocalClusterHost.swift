@@ -2,22 +2,22 @@ import Logging
 import NATS
 import Platform
 
-/// The process behind a cluster on this machine: it keeps the servers running, puts the network onto them and answers
-/// for it. One runs for each folder, until it is asked to end; the servers end with it, however it ends.
+/// The process behind a cluster on this machine: keeps the servers running, puts the network onto them and answers for
+/// it, until it is told to end. There is one per folder; the servers end with it, even if it is killed.
 public struct LocalClusterHost: Sendable {
     let cluster: LocalCluster
     let options: NetworkHost.Options
 
     /// Names a cluster; nothing happens before ``run()``.
-    /// - Parameter options: as those of the host of one server; a cluster is there without clients too.
+    /// - Parameter options: as for a host with one server; a cluster also runs without clients.
     public init(_ cluster: LocalCluster = .standard(), options: NetworkHost.Options = .init()) {
         (self.cluster, self.options) = (cluster, options)
     }
 
-    /// So often other ports are tried where somebody else was quicker.
+    /// How often to try other ports if another process takes one first.
     private static let tries = 4
 
-    /// Runs the cluster until it has to end or cannot go on. All servers have ended when this returns.
+    /// Runs the cluster until it is told to end or cannot continue. All servers have ended when this returns.
     public func run() async -> NetworkHost.Outcome {
         await cluster.directory.host(options) { log, server throws(NetworkError) in
             try cluster.prepare()
@@ -28,7 +28,7 @@ public struct LocalClusterHost: Sendable {
                     cluster: cluster, options: options, server: server, log: log, known: known,
                     record: LocalClusterRecord(known, in: cluster.processesFile, log))
                 do throws(NetworkError) { return try await run.run() } catch {
-                    // Between a look at a port and its use somebody else may take it.
+                    // Another process may take a port between the check and its use.
                     let ports = known.servers.flatMap { [$0.port, $0.routePort] }
                     guard error != .cancelled, attempt < Self.tries, !ports.allSatisfy(LoopbackPort.isFree) else {
                         throw error
@@ -62,9 +62,9 @@ extension LocalCluster {
         return chosen
     }
 
-    /// The processes and ports of the newest host; nil where there was none, or where that is not known.
+    /// The processes and ports of the newest host; nil if unknown.
     func processes() -> LocalClusterProcesses? {
-        (try? PrivateFile.readJSON(LocalClusterProcesses.self, from: processesFile)) ?? nil
+        try? PrivateFile.readJSON(LocalClusterProcesses.self, from: processesFile)
     }
 
     func endServers(_ log: Logger?) async throws(NetworkError) {
@@ -72,7 +72,7 @@ extension LocalCluster {
     }
 }
 
-/// Writes down the cluster's processes, one change after the other: each is on the disk when its call returns.
+/// Records the cluster's processes, one change after another: each is on disk when its call returns.
 private actor LocalClusterRecord {
     private(set) var processes: LocalClusterProcesses
     private let file: String
@@ -98,7 +98,7 @@ private struct LocalClusterRun: Sendable {
     let known: LocalClusterProcesses
     let record: LocalClusterRecord
 
-    /// How long three servers may take until there is a network on them, whatever one alone may.
+    /// How long three servers may take to have a network on them, whatever the limit for a single one.
     private static let startTimeout = Duration.seconds(120)
 
     private var directory: NetworkDirectory { cluster.directory }
@@ -106,7 +106,7 @@ private struct LocalClusterRun: Sendable {
         known.servers.map { ServerAddress(host: "127.0.0.1", port: $0.port) }
     }
 
-    /// Runs until a signal comes, or it cannot go on, as without a server that never answers.
+    /// Runs until a signal arrives or it cannot continue, as when a server never answers.
     func run() async throws(NetworkError) -> NetworkHost.Outcome {
         try letStore()
         return try await untilOneEnds(
@@ -128,8 +128,8 @@ private struct LocalClusterRun: Sendable {
             ])
     }
 
-    /// Lays tokens ready by which the network stores, whatever its servers were told before: those that were told to
-    /// store nothing would not find what they hold again. Whoever looks after the disk tells them anew.
+    /// Replaces tokens that keep the network from storing messages: servers that start with one would not find their
+    /// stored data. The disk watch tells them again if need be.
     private func letStore() throws(NetworkError) {
         guard PrivateFile.exists(IdentityFiles(folder: directory.keys).names) else { return }
         let identity = try NetworkIdentity.open(in: directory)
@@ -161,7 +161,7 @@ private struct LocalClusterRun: Sendable {
     private func command(ofServer index: Int) throws(NetworkError) -> [String] {
         let own = try IdentityFiles(folder: directory.keys).serverTokens()
         let place = cluster.server(index)
-        // A disk that was lost is begun anew, and the others' copies come onto it.
+        // A lost disk starts empty, and the other servers' copies are put on it.
         for folder in [place.accounts, place.store] { try PrivateFile.makeFolder(folder) }
         let configuration = ServerConfiguration(
             name: place.name, port: known.servers[index].port, operatorToken: own.operator,
@@ -198,17 +198,17 @@ private struct LocalClusterRun: Sendable {
         }
     }
 
-    /// How long the start waits for leaders. A stream that stays without one is no reason to keep the others back.
+    /// How long starting waits for leaders. One leaderless stream must not hold back the others.
     private static let leaderTimeout = Duration.seconds(30)
 
-    /// Waits until every stream has a leader: servers that start again tell of a stream before they have agreed on one,
-    /// and until then nobody gets an answer who publishes to it.
-    /// - Throws: `NetworkError.invalidProvision` where a stream is gone that was there, as one that could not be made.
+    /// Waits until every stream has a leader: restarting servers list a stream before they agree on one, and until then
+    /// publishing to it gets no answer.
+    /// - Throws: `NetworkError.invalidProvision` if a stream that existed is gone, as when it could not be made.
     private func awaitLeaders() async throws(NetworkError) {
         let identity = try IdentityFiles(folder: directory.keys).read()
         let plan = NetworkPlan(
             names: identity.names, settings: try directory.settings(), placement: try directory.cluster()?.placement)
-        // A user's is made when the user first comes.
+        // A user's stream is made on first use.
         let letters = try Set(directory.userNames().map(\.postboxStream))
         var left = plan.streams.map(\.name) + letters
         let end = ContinuousClock.now + Self.leaderTimeout
@@ -236,8 +236,8 @@ private struct LocalClusterRun: Sendable {
         }
     }
 
-    /// Answers for the network and watches its disk. Others are told of it as soon as it is answered for, and again
-    /// where that failed: a cluster that nobody is told of cannot be used.
+    /// Answers for the network and watches its disk. Announces it once requests are answered, and tries again if that
+    /// fails: a cluster that no one hears of cannot be used.
     private func serve() async throws(NetworkError) {
         let identity = try IdentityFiles(folder: directory.keys).read()
         var serving = NetworkServing.Options()
