@@ -3,11 +3,11 @@ import NATS
 /// Why the private network could not do what was asked. No case carries a secret.
 ///
 /// Whatever uses the network's folder may throw ``file(path:reason:)``, ``damaged(path:reason:)`` or
-/// ``credentials(_:)``, and whatever waits ``cancelled``; other cases are named where they are thrown.
+/// ``credentials(_:)``, and whatever waits ``cancelled``; other cases are documented where they are thrown.
 public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A user's name is not `[A-Za-z0-9_][A-Za-z0-9+=_-]{0,63}`.
     case invalidUserName(String)
-    /// The network has another user whose name differs from this one in capitals alone.
+    /// The network has another user whose name differs only in case.
     case userNameTaken(String, by: String)
     /// The network has no user of this name.
     case unknownUser(String)
@@ -17,25 +17,25 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     case userDeactivated(String, reason: String?)
     /// The user's access ended, in seconds since 1970.
     case userExpired(String, end: Int64)
-    /// The user has no such key, or several whose ids begin alike; the text is a sentence that says which.
+    /// The user has no such key, or several match; the text is a sentence that says which.
     case unknownKey(String)
-    /// The user has as many keys as one may have: that hold, or as are kept with their rights and revocations.
+    /// The user has the maximum number of valid keys, or too much is stored about them all.
     case tooManyKeys(String)
-    /// This machine has a key of its own as this user, which holds.
+    /// This machine already has a valid key as this user.
     case keyInUse(String)
-    /// The key by which this machine uses the network as this user was revoked.
+    /// This machine's key as this user was revoked.
     case keyRevoked(String)
-    /// A reason for a user is too long, or has line breaks or other control characters.
+    /// A reason is too long, or contains line breaks or other control characters.
     case invalidReason
     /// Topics that cannot be granted; the reason says why.
     case invalidGrant(topics: String, reason: String)
     /// A file or folder of the network cannot be used; the reason is the system's.
     case file(path: String, reason: String)
-    /// A file of the network holds something else than it should.
+    /// A file of the network has unexpected content.
     case damaged(path: String, reason: String)
-    /// The network's settings cannot be used; the reason says what is wrong with them.
+    /// The network's settings are invalid; the reason says why.
     case invalidSettings(path: String, reason: String)
-    /// The network cannot listen as it was asked to; the text is a sentence that says why.
+    /// The network cannot listen as requested; the text is a sentence that says why.
     case invalidListener(String)
     /// A certificate, its key or an authority to trust cannot be used; the text is a sentence that names the file.
     case invalidCertificate(String)
@@ -47,21 +47,21 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     case serverMissing
     /// The `nats-server` named in `PARLEY_NATS_SERVER` cannot be run.
     case serverNotExecutable(path: String)
-    /// The server could not be kept running; the reason holds its last words.
+    /// The server does not keep running; the reason contains its last output.
     case serverFailed(String)
     /// The host process could not be started.
     case hostNotStarted(reason: String)
     /// The host process gave up; the text is its own sentence.
     case hostFailed(String)
-    /// Something took longer than it may; the text says what.
+    /// Something took too long; the text says what.
     case timedOut(String)
-    /// The network does not run, which it has to for this.
+    /// The network must be running for this, but is not.
     case notRunning
-    /// The server refused what its administrator asked; the text is its reason.
+    /// The server refused an administrative request; the text is its reason.
     case refused(String)
     /// The connection to the server failed.
     case connection(NATSError)
-    /// What was decided is kept, and not all servers or services know it yet; the text says why.
+    /// The change is stored, but not all servers or services know it yet; the text says why.
     case notInEffect(String)
     /// A key, token or credentials file of the network was refused.
     case credentials(CredentialsError)
@@ -138,7 +138,7 @@ extension NetworkError {
         .file(path: path, reason: SystemCall.reason(code))
     }
 
-    /// Whether the server let go of a connection, or did not take it, without a word on why.
+    /// Whether the server dropped or refused a connection without giving a reason.
     var isLostConnection: Bool {
         switch self {
         case .connection(.connectionLost), .connection(.connectionRefused), .connection(.closedByServer(nil)),
@@ -150,7 +150,7 @@ extension NetworkError {
 
     var isOfProvision: Bool { if case .invalidProvision = self { true } else { false } }
 
-    /// Whether one server could not be reached, so that another one of a network's may be.
+    /// Whether a server could not be reached, so that another one of the network might be.
     var isUnreachableServer: Bool {
         switch self {
         case .connection(.unreachable), .connection(.unresolvableHost), .connection(.timeout): true
@@ -158,17 +158,17 @@ extension NetworkError {
         }
     }
 
-    /// Whether nobody answered, which in a cluster may be because a stream has no leader for a moment.
+    /// Whether no one answered, as in a cluster while a stream has no leader.
     var isWithoutAnswer: Bool {
         switch self {
         case .connection(.noResponders): true
-        // A server answers that it knows of no leader (JSClusterNotAvailErr).
+        // The server's answer while there is no leader (JSClusterNotAvailErr).
         case .connection(.jetStream(let failure)) where failure.errorCode == 10_008: true
         default: isUnreachableServer
         }
     }
 
-    /// The same where a decision was kept before, and does not get to the servers or the services.
+    /// The same error, but after a change that is stored and has not reached the servers or the services.
     var ofDecision: NetworkError {
         switch self {
         case .connection, .timedOut, .refused: .notInEffect(description)
@@ -181,7 +181,7 @@ func translated<R>(_ body: () throws -> R) throws(NetworkError) -> R {
     do { return try body() } catch { throw NetworkError(error) }
 }
 
-/// Runs a body that asks a server, and may throw other modules' errors.
+/// Runs a body that calls a server and may throw other modules' errors.
 func reached<R>(_ body: () async throws -> R) async throws(NetworkError) -> R {
     do { return try await body() } catch { throw NetworkError(error) }
 }

@@ -1,14 +1,14 @@
 import NATS
 import Relay
 
-/// What a network consists of: its streams and buckets. ``StreamDifference`` compares them with a server's.
+/// The streams and buckets of a network. ``StreamDifference`` compares them with a server's.
 struct NetworkPlan: Codable, Hashable, Sendable {
     let names: NetworkIdentity.Names
     let settings: NetworkSettings
     var placement: NetworkPlacement?
 
     static let postboxes = "relay_postboxes"
-    /// The bucket that knows the users, where the services have no folder of the network's to look into.
+    /// The bucket of users, for services without access to the network's folder.
     static let users = "relay_users"
 
     var topics: StreamConfiguration {
@@ -16,7 +16,7 @@ struct NetworkPlan: Codable, Hashable, Sendable {
             NetworkNames.topicStream(of: names.namespace), ["\(names.hash).>"], discard: .old, bounds: settings.topics)
     }
 
-    /// The buckets: the one of all users, the registers of postboxes, exclusive sessions, and who is here.
+    /// The buckets: the users' shared one, the postbox registers, exclusive sessions, and presence.
     var buckets: [StreamConfiguration] {
         var shared = Self.bucket(names.namespace)
         shared.bound(by: settings.bucket)
@@ -54,7 +54,7 @@ struct NetworkPlan: Codable, Hashable, Sendable {
         return stream
     }
 
-    /// A bucket as ADR-8 has it, without history, and without rollups: by one, a key's owner could erase all others.
+    /// A bucket as in ADR-8, without history, and without rollups: a key's owner could erase all others with one.
     static func bucket(_ name: String) -> StreamConfiguration {
         var stream = StreamConfiguration(
             name: NetworkNames.stream(ofBucket: name), subjects: [NetworkNames.key(">", in: name)])
@@ -64,12 +64,12 @@ struct NetworkPlan: Codable, Hashable, Sendable {
         stream.deniesDelete = true
         stream.allowsDirectAccess = true
         stream.duplicateWindow = 120_000_000_000
-        // A server of 2.15 allows 1,000 where nothing is said: each client with an exclusive session has one.
+        // A 2.15 server's default is 1,000, but each client with an exclusive session has one.
         stream.maximumConsumers = 20_000
         return stream
     }
 
-    /// A bucket of keys that are gone 90 s after they were last written.
+    /// A bucket whose keys expire 90 s after they were last written.
     static func passingBucket(_ name: String, bytes: Int64) -> StreamConfiguration {
         var stream = bucket(name)
         (stream.maximumAge, stream.duplicateWindow) = (90 * 1_000_000_000, 90 * 1_000_000_000)
@@ -84,21 +84,21 @@ extension StreamConfiguration {
         maximumAge = bounds.maximumAge * 1_000_000_000
         maximumMessageSize = bounds.maximumMessageBytes
         maximumConsumers = bounds.maximumConsumers
-        // A repetition is not remembered for longer than a message lives.
+        // Duplicates are not remembered for longer than a message lives.
         if maximumAge != 0, let window = duplicateWindow { duplicateWindow = min(window, maximumAge ?? window) }
     }
 }
 
-/// On which servers of a cluster a network's streams live, and on how many.
+/// Which of a cluster's servers have a network's streams, and how many copies there are.
 public struct NetworkPlacement: Codable, Hashable, Sendable {
-    /// How many servers hold a copy of each stream, 1 to 5; an even number survives no more than the odd one before.
+    /// The number of copies of each stream, 1 to 5; an even number survives no more failures than the odd one below.
     public var replicas: Int
-    /// The words (`server_tags`) that each of the servers has to have; none for any server.
+    /// The tags (`server_tags`) that each of the servers must have; empty for any server.
     public var tags: [String]
     /// The cluster's name, in a super cluster; nil for any.
     public var cluster: String?
 
-    /// Says where.
+    /// Makes a placement.
     public init(replicas: Int = 1, tags: [String] = [], cluster: String? = nil) {
         (self.replicas, self.tags, self.cluster) = (replicas, tags, cluster)
     }
@@ -112,25 +112,24 @@ public struct NetworkPlacement: Codable, Hashable, Sendable {
     }
 }
 
-/// The bucket of who is here: an entry for each user, device and topic, gone 90 s after its owner last wrote it. It is
-/// in memory, for it is worth nothing after a restart.
+/// The presence bucket: an entry for each user, device and topic, which expires 90 s after its owner last wrote it. It
+/// is in memory, as it is worthless after a restart.
 ///
-/// An entry's key is `<user>.<device>.<topic>`, since subjects are all that an import can tell apart: a user's account
-/// writes below the own name alone, and reads of the others what ends in a topic that it was granted. One key for each
-/// user, with a list of topics as its value, would tell those who may read it of every topic in the list. So that a
-/// user of thousands of topics does not write thousands of entries each half minute, clients enter a bounded number of
-/// topics, the latest that their person looked at.
+/// An entry's key is `<user>.<device>.<topic>`, since imports can only tell subjects apart: a user's account writes
+/// below its own name, and reads others' entries that end in a granted topic. One key per user with a list of topics
+/// would reveal all of them. Clients enter only a limited number of topics, the last that their user viewed, so that no
+/// one writes thousands of entries every half minute.
 enum PresenceBucket {
     static let name = NetworkNames.presence
     static let stream = NetworkNames.stream(ofBucket: name)
 
     static var configuration: StreamConfiguration {
-        // Old entries give way, so that nobody keeps others out by filling it; who is here writes the own again within
-        // 30 s, and the host empties it of whoever does.
+        // Old entries give way, so that no one can keep others out by filling it; clients renew theirs within 30 s, and
+        // the host purges the entries of whoever fills it.
         var stream = NetworkPlan.passingBucket(name, bytes: 64 << 20)
         stream.storage = .memory
         stream.discard = .old
-        // The largest entry with its subject and headers: a short text about where somebody is.
+        // The largest entry with its subject and headers: a short status text.
         stream.maximumMessageSize = 2_048
         return stream
     }
@@ -142,8 +141,8 @@ enum PresenceBucket {
     static func everybody(in topic: String) -> String { NetworkNames.key("*.*.\(topic)", in: name) }
 }
 
-/// The bucket of exclusive sessions: a key for each user, gone 90 s after its owner last wrote it, so that a session
-/// whose owner died without releasing it does not keep other devices out for long. Owners write theirs every 30 s.
+/// The bucket of exclusive sessions: a key for each user, which expires 90 s after its owner last wrote it, so that a
+/// session whose owner died does not keep other devices out for long. Owners renew theirs every 30 s.
 enum SessionBucket {
     static let name = NetworkNames.sessions
     static let configuration = NetworkPlan.passingBucket(name, bytes: 16 << 20)

@@ -2,10 +2,10 @@ import NATS
 import NIOCore
 import Relay
 
-/// What a stream on a server lacks of what the network planned for it.
+/// The differences between a stream on a server and the network's plan for it.
 ///
-/// The network decides about a stream's subjects, bounds, rollups, copies and their place. All else stays as it is,
-/// also what this program does not know.
+/// The network decides a stream's subjects, limits, rollups, copies and placement. Everything else stays as it is,
+/// including settings unknown to this program.
 struct StreamDifference: Hashable, Sendable {
     enum Loss: Hashable, Sendable { case copies, messages }
 
@@ -19,7 +19,7 @@ struct StreamDifference: Hashable, Sendable {
     }
 
     let isMissing: Bool
-    /// What is otherwise, in the order in which it is written; nothing for a stream that is missing.
+    /// The differing settings, in the order in which they are written; empty for a missing stream.
     let changes: [Change]
     private let present: MessageMap
 
@@ -30,7 +30,7 @@ struct StreamDifference: Hashable, Sendable {
         changes = all.filter { keys?.contains($0.key) ?? true }
     }
 
-    /// The stream's settings with those changes that cost nothing but what is named here; nil where none is to be made.
+    /// The stream's settings with those changes that cause no other losses than these; nil if there are none.
     func settings(losing losses: Set<Loss>) -> MessageMap? {
         let made = made(losing: losses)
         guard !made.isEmpty else { return nil }
@@ -43,7 +43,7 @@ struct StreamDifference: Hashable, Sendable {
 
     private static func changes(_ plan: StreamConfiguration, _ present: MessageMap, _ state: MessageMap) -> [Change] {
         var changes: [Change] = []
-        /// - Parameter isLoss: whether it is one, for a setting that differs.
+        /// - Parameter isLoss: whether changing the setting loses anything.
         func plans(_ key: String, _ planned: MessageValue?, _ loss: Loss = .messages, if isLoss: Bool = false) {
             guard let planned, present[key] != planned else { return }
             changes.append(Change(key: key, present: present[key], planned: planned, loss: isLoss ? loss : nil))
@@ -58,20 +58,20 @@ struct StreamDifference: Hashable, Sendable {
         plans("max_msg_size", plan.maximumMessageSize.map { .int(Int64($0)) })
         let (age, presentAge) = (plan.maximumAge ?? 0, present["max_age"]?.intValue ?? 0)
         let isShorter = age > 0 && (presentAge == 0 || age < presentAge)
-        // Nothing says how old the oldest message is by the server's clock: a shorter life may cost any message.
+        // The age of the oldest message by the server's clock is unknown: a shorter life may cost any message.
         let endsSome = isShorter && state["messages"]?.intValue ?? 0 > 0
         plans("max_age", plan.maximumAge.map(MessageValue.int), if: endsSome)
-        // The window for repetitions cannot be longer than a message lives (ADR-8).
+        // The duplicate window cannot be longer than a message lives (ADR-8).
         let window = present["duplicate_window"]?.intValue ?? 0
         if age > 0, window == 0 || window > age { plans("duplicate_window", .int(age), if: endsSome) }
         if let replicas = plan.replicas {
             plans("num_replicas", .int(Int64(replicas)), .copies, if: replicas < present["num_replicas"]?.intValue ?? 1)
         }
-        // Where nothing is planned, an administrator's choice stays.
+        // Without a plan, an administrator's choice stays.
         if let placement = plan.placement {
             let present = present["placement"]?.mapValue
             var wanted: MessageMap = [:]
-            // The server may name the cluster that it chose.
+            // The server may report the cluster that it chose.
             wanted["cluster"] = placement.cluster.map(MessageValue.string) ?? present?["cluster"]
             if let tags = placement.tags { wanted["tags"] = .array(tags.map(MessageValue.string)) }
             if present?["cluster"] != wanted["cluster"] || present?["tags"] != wanted["tags"] {
@@ -83,10 +83,10 @@ struct StreamDifference: Hashable, Sendable {
 }
 
 extension JetStream {
-    /// Looks at a stream, and makes it or gives it what the network decides about it; all else stays.
+    /// Makes a stream, or changes its settings to the planned ones; all others stay.
     /// - Parameters:
-    ///   - keys: the settings that may be changed of one that exists; nil for all that the network decides.
-    ///   - losses: what may be lost of one that exists.
+    ///   - keys: the settings that may be changed in an existing stream; nil for all that the network decides.
+    ///   - losses: what an existing stream may lose.
     @discardableResult
     func provide(
         _ plan: StreamConfiguration, changing keys: Set<String>? = nil,
@@ -98,7 +98,7 @@ extension JetStream {
             part.state = .missing
             guard makes else { return part }
             do throws(NATSError) { try await createStream(plan) } catch {
-                // Somebody else may have been quicker. A stream that could not be made may be listed briefly, too.
+                // Another process may have been quicker. A stream that could not be made may also be listed briefly.
                 guard case .jetStream(let failure) = error, failure.errorCode == JetStreamFailure.streamNameInUse else {
                     throw error
                 }
@@ -119,7 +119,7 @@ extension JetStream {
         return part
     }
 
-    /// A stream as the server describes it; nil for one that is not there.
+    /// The server's description of a stream; nil if there is none.
     func description(of stream: String) async throws(NATSError) -> MessageValue? {
         do throws(NATSError) {
             let description = try await ask("STREAM.INFO.\(stream)")
@@ -132,7 +132,7 @@ extension JetStream {
         }
     }
 
-    /// Asks the API for any JSON, of which a caller wants some or has to give back all.
+    /// Calls the API with raw JSON, for callers that must send back all of it.
     func ask(_ call: String, _ body: MessageValue? = nil) async throws(NATSError) -> MessageValue {
         let reply = try await connection.request(
             body.map { ByteBuffer(string: JSONText.text($0)) } ?? ByteBuffer(),

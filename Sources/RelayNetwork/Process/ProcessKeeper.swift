@@ -2,11 +2,11 @@ import Logging
 import NIOConcurrencyHelpers
 import Platform
 
-/// Keeps one process running, with another one each time it has ended.
+/// Keeps a process running by replacing each one that ends.
 struct ProcessKeeper: Sendable {
     struct Start: Sendable {
         var command: [String]
-        /// What is done as long as it runs, and tells when it can be used; the process ends with it.
+        /// Runs with the process and calls `answered` once it can be used; the process ends with this.
         var work:
             @Sendable (ServerProcess, _ answered: @escaping @Sendable () -> Void) async throws(NetworkError) -> Void
     }
@@ -15,14 +15,14 @@ struct ProcessKeeper: Sendable {
     let output: String
     let environment: [String: String]
     var grace = Duration.seconds(10)
-    /// Whether a process that was of use once is given up too when it ends again and again.
+    /// Whether to give up, after repeated ends, even a process that once worked.
     var givesUp = false
     let log: Logger
     let prepare: @Sendable () throws(NetworkError) -> Start
     var running: @Sendable (RunningProcess?) async -> Void = { _ in }
     var isHeldBack: @Sendable () -> Bool = { false }
 
-    /// Runs until the task is cancelled, or processes end again and again; the last process has ended then.
+    /// Runs until the task is cancelled or processes end repeatedly; the last process has ended then.
     func run() async throws(NetworkError) {
         var policy = RestartPolicy()
         let hasAnswered = NIOLockedValueBox(false)
@@ -56,7 +56,7 @@ struct ProcessKeeper: Sendable {
         let process = try await ServerProcess.start(start.command, environment: environment, log: LogFile(output))
         await running(RunningProcess(process.id) ?? RunningProcess(pid: process.id, arguments: start.command))
         log.info("a server was started", metadata: ["server": "\(name)", "pid": "\(process.id)"])
-        // Whoever holds it back ends the process that is known then; this one may have become known too late.
+        // Holding it back kills only the known process; this one may have become known too late.
         if isHeldBack() { process.signal(SIGKILL) }
         var failure: NetworkError?
         do throws(NetworkError) {
@@ -71,15 +71,15 @@ struct ProcessKeeper: Sendable {
     }
 }
 
-/// When to start a process again: at once after a good life, later after short ones, never if it never lives.
+/// When to restart a process: at once after a long life, later after short ones, never if it does not survive.
 struct RestartPolicy: Hashable, Sendable {
     let goodLifetime = Duration.seconds(10)
-    /// The wait after the second short life; it doubles with each further one.
+    /// The delay after the second short life; it doubles with each further one.
     let firstDelay = Duration.milliseconds(100)
     let longestDelay = Duration.seconds(5)
-    /// How many short lives in a row end it.
+    /// The number of short lives in a row after which to give up.
     let maximumShortLives = 8
-    /// How many are enough while none has ever answered: then something is wrong with how it is started.
+    /// The same if none has ever answered: then the way it is started must be wrong.
     let maximumSilentLives = 3
 
     private var shortLives = 0

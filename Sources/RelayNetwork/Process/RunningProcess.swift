@@ -1,7 +1,7 @@
 import Logging
 import Platform
 
-/// Another process, by its id and the words it was started with: the id alone may be another one's by now.
+/// Another process, by its id and arguments: the id alone may be another one's by now.
 struct RunningProcess: Codable, Hashable, Sendable {
     var pid: Int32
     var arguments: [String]
@@ -13,7 +13,7 @@ struct RunningProcess: Codable, Hashable, Sendable {
         self.init(pid: pid, arguments: arguments)
     }
 
-    /// A running server, by its pid file: where `nats-server` in `PATH` is a script, another process was started.
+    /// A running server, by its pid file: if `nats-server` in `PATH` is a script, the process started was another one.
     init?(writtenTo file: String, configuration: String) {
         guard let text = try? PrivateFile.read(file).map({ String(decoding: $0, as: UTF8.self) }),
             let pid = text.split(whereSeparator: \.isWhitespace).first.flatMap({ pid_t($0) }), pid > 1
@@ -24,7 +24,7 @@ struct RunningProcess: Codable, Hashable, Sendable {
 
     var isRunning: Bool { pid > 1 && Self.arguments(of: pid) == arguments }
 
-    /// Ends processes that a host left behind which was killed, by force where they take long.
+    /// Ends processes that a killed host left behind, by force if they take long.
     static func end(_ processes: [RunningProcess], _ log: Logger?) async throws(NetworkError) {
         let left = processes.filter(\.isRunning)
         for process in left {
@@ -39,12 +39,11 @@ struct RunningProcess: Codable, Hashable, Sendable {
         }
     }
 
-    /// Whether a process runs. One that has ended does not, even where nobody has waited for it yet. Its arguments
-    /// cannot tell: while a process begins another program, it has none.
+    /// Whether a process is running; a zombie is not. Its arguments cannot tell: during an exec there are none.
     static func exists(_ pid: pid_t) -> Bool {
         guard pid > 0, kill(pid, 0) == 0 || errno == EPERM else { return false }
         guard let status = try? PrivateFile.read("/proc/\(pid)/stat") else { return true }
-        // The state comes behind the name, which is in parentheses and may have any character in it.
+        // The state follows the name, which is in parentheses and may contain any character.
         guard let name = status.lastIndex(of: UInt8(ascii: ")")) else { return true }
         let state = status[(name + 1)...].first { $0 != UInt8(ascii: " ") }
         return state != UInt8(ascii: "Z") && state != UInt8(ascii: "X")
@@ -52,7 +51,7 @@ struct RunningProcess: Codable, Hashable, Sendable {
 
     private static func arguments(of pid: pid_t) -> [String]? {
         #if canImport(Darwin)
-            // The kernel's answer: the number of arguments, the path, zeros, then the arguments, each ended by a zero.
+            // The kernel returns the number of arguments, the path, zeros, then the arguments, each ended by a zero.
             var request: [Int32] = [CTL_KERN, KERN_PROCARGS2, pid]
             var size = 0
             guard sysctl(&request, 3, nil, &size, nil, 0) == 0, size > 4 else { return nil }
@@ -78,8 +77,8 @@ enum Pause {
     }
 }
 
-/// Looks again and again, until there is something.
-/// - Throws: `NetworkError.timedOut` with what took too long.
+/// Polls until there is a result.
+/// - Throws: `NetworkError.timedOut` with `what`.
 func awaited<R>(
     _ what: String, within limit: Duration, every pause: Duration = .milliseconds(20),
     _ look: () async throws(NetworkError) -> R?
@@ -92,7 +91,7 @@ func awaited<R>(
     }
 }
 
-/// Does something again, after a pause each time, as long as it fails for a reason that may pass.
+/// Retries after a pause while the error may pass.
 func persist<R>(
     until end: ContinuousClock.Instant, every pause: Duration, where mayPass: (NetworkError) -> Bool = { _ in true },
     _ body: () async throws -> R
@@ -106,7 +105,7 @@ func persist<R>(
     }
 }
 
-/// Runs all of these until the first ends, and cancels the others. All have ended when this returns what it did.
+/// Runs all of these until the first ends, and cancels the others. Returns its result once all have ended.
 func untilOneEnds<R: Sendable>(_ works: (@Sendable () async throws -> R)...) async throws(NetworkError) -> R {
     try await untilOneEnds(among: works)
 }
@@ -126,7 +125,7 @@ func untilOneEnds<R: Sendable>(among works: [@Sendable () async throws -> R]) as
     return try (first ?? .failure(.cancelled)).get()
 }
 
-/// Does the same with each of several things at once; the results are in the order of the things.
+/// Runs the body for all elements at once; the results keep their order.
 func inParallel<Thing: Sendable, R: Sendable>(
     _ things: [Thing], _ body: @escaping @Sendable (Thing) async -> R
 ) async -> [R] {

@@ -4,16 +4,16 @@ import NIOConcurrencyHelpers
 import NIOPosix
 import Platform
 
-/// A child process that ends with this one, and whose end can be awaited, together with what it starts: a `nats-server`
-/// in `PATH` may be a script that runs the real one as its child.
+/// A child process that ends with this one, and whose end can be awaited, including that of its own children: a
+/// `nats-server` in `PATH` may be a script that runs the real one.
 ///
-/// A thread of its own starts the child and waits for it: on Linux the kernel ends the child when the thread that
-/// started it ends, so that must be one that lives exactly as long.
+/// A dedicated thread starts the child and waits for it: on Linux the kernel kills the child when the thread that
+/// started it ends, so that thread must live as long.
 ///
-/// It is started by our own code because swift-subprocess 1.0, which runs a ``ShellCommand``, has no way to set the
-/// signal that the kernel sends at the parent's end, and would leave a server behind when this process is killed.
+/// swift-subprocess 1.0, which runs a ``ShellCommand``, cannot set the signal that the kernel sends when the parent
+/// ends, and would leave a server behind if this process is killed.
 package final class ServerProcess: Sendable {
-    /// The process's id; it belongs to no other process as long as ``signal(_:)`` can use it.
+    /// The process's id; no other process has it while ``signal(_:)`` can use it.
     package let id: pid_t
     private let state = NIOLockedValueBox(State())
 
@@ -39,8 +39,8 @@ package final class ServerProcess: Sendable {
         return try await outcome.value().get()
     }
 
-    /// The command, and where it is a script what runs it. The kernel tells nothing that a script has started of the
-    /// end of this process: a shell hears of it and ends them all.
+    /// The command, run by a shell if it is a script. The kernel does not tell a script's children that this process
+    /// has ended; the shell is told, and ends them all.
     private static func guarded(_ command: [String]) -> [String] {
         guard let path = command.first, isScript(path) else { return command }
         return ["/bin/sh", "-c", #"trap 'trap "" TERM; kill -TERM 0' TERM; "$@" & wait; wait"#, path] + command
@@ -55,7 +55,7 @@ package final class ServerProcess: Sendable {
     }
 
     package func signal(_ number: Int32) {
-        // Under the lock that the end takes: the group's number cannot have gone to another group meanwhile.
+        // Under the lock that is taken at the end: the group's id cannot be another group's by now.
         state.withLockedValue { state in
             if state.status == nil { _ = kill(-id, number) }
         }
@@ -63,7 +63,7 @@ package final class ServerProcess: Sendable {
 
     package var hasEnded: Bool { state.withLockedValue { $0.status != nil } }
 
-    /// Waits for the end; the wait status, or nil when the task was cancelled first.
+    /// Waits for the end; returns the wait status, or nil if the task was cancelled first.
     package func end() async -> Int32? {
         let waiter = Completion<Int32?>()
         state.withLockedValue { state in
@@ -72,7 +72,7 @@ package final class ServerProcess: Sendable {
         return await waiter.value(onCancel: nil)
     }
 
-    /// Asks the process to end, by force after the grace, and waits for its end. Cancellation does not shorten this.
+    /// Terminates the process, by force after the grace, and waits for its end. Cancellation does not shorten this.
     package func stop(grace: Duration) async {
         signal(SIGTERM)
         let force = Task.detached { [self] in
@@ -83,12 +83,12 @@ package final class ServerProcess: Sendable {
         force.cancel()
     }
 
-    /// How long children that the process leaves behind may take to end when they are asked to.
+    /// How long children that the process leaves behind may take to end.
     private static let childGrace = Duration.seconds(10)
 
     private func waitOnThread() {
         var information = siginfo_t()
-        // Left unreaped first, so that the id stays taken until no signal can be under way to it.
+        // Not reaped at first, so that the id stays taken until no signal can be on its way.
         _ = SystemCall.uninterrupted { waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) }
         signal(SIGTERM)
         var status: Int32 = 0
@@ -107,12 +107,12 @@ package final class ServerProcess: Sendable {
         for waiter in waiters { waiter.fulfil(status) }
     }
 
-    /// Waits until the group is empty. Nobody may have reaped what was killed, so that this ends in any case.
+    /// Waits until the group is empty, within limits: killed processes may never be reaped.
     private func waitForChildren() {
         let deadline = ContinuousClock.now + Self.childGrace
         while kill(-id, 0) == 0, .now < deadline + .seconds(1) {
             if .now >= deadline { signal(SIGKILL) }
-            // The system tells of the end of other processes' children by nothing but this, and the thread is our own.
+            // Only polling reveals the end of other processes' children, and this is our own thread.
             usleep(10_000)
         }
     }
@@ -121,9 +121,8 @@ package final class ServerProcess: Sendable {
 enum ProcessStart {
     enum Place: Sendable { case child, detached }
 
-    /// Starts a process, tied to the calling thread or left to the system, and returns its id. swift-subprocess cannot
-    /// leave one running: each of its calls returns when the child has ended. The output's descriptor stays the
-    /// caller's.
+    /// Starts a process, tied to the calling thread or detached, and returns its id. With swift-subprocess, each call
+    /// returns only when the child has ended. The caller keeps the output's descriptor.
     static func start(
         _ command: [String], environment: [String: String], output: Int32, place: Place
     ) -> Result<pid_t, NetworkError> {
@@ -143,7 +142,7 @@ enum ProcessStart {
         return .success(id)
     }
 
-    /// Calls the body with an array of C strings that ends with a null pointer.
+    /// Calls the body with a null-terminated array of C strings.
     private static func withCStrings<R>(
         _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>?) -> R
     ) -> R {
@@ -164,8 +163,8 @@ enum OwnThread {
     }
 }
 
-/// What the network's processes inherit of the environment. They outlive the program that starts them, and everyone who
-/// may look at them sees their environment, so they get what they need, and no token or password of the person's.
+/// The environment that the network's processes inherit. They outlive the program that starts them, and others may see
+/// their environment, so it contains only what they need, and none of the user's tokens or passwords.
 enum ChildEnvironment {
     private static let names: Set<String> = [
         "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",

@@ -4,15 +4,15 @@ import Subprocess
 
 /// A command line that `/bin/sh` runs for its output, such as a token.
 ///
-/// It has no terminal and no input, and no other descriptor of this process. Everything that it starts, and leaves in
-/// its process group, is killed when it ends or has to end, and when this process ends first, however that happens.
+/// It has no terminal, no input, and none of this process's other descriptors. Everything that it starts and leaves in
+/// its process group is killed when it ends or must end, and if this process ends first, even by a crash.
 package struct ShellCommand: Sendable {
     package var line: String
-    /// All of its environment. Names that begin with a digit, which no shell has as variables, are left out.
+    /// Its entire environment, except for names that begin with a digit, which no shell has as variables.
     package var environment: [String: String]
     package var limit: Duration
 
-    /// The output in bytes beyond which it is ended.
+    /// Maximum output in bytes; a command that exceeds it is ended.
     package static let maximumOutput = 64 << 10
 
     package init(_ line: String, environment: [String: String], limit: Duration = .seconds(25)) {
@@ -20,16 +20,16 @@ package struct ShellCommand: Sendable {
     }
 
     package struct Output: Hashable, Sendable {
-        /// Its standard output. May be a secret.
+        /// Its standard output, which may be a secret.
         package var text: String
-        /// The last line that is not blank of its standard error; nil without any.
+        /// The last non-blank line of its standard error, if any.
         package var lastComplaint: String?
     }
 
-    /// Runs the command. No thread of the tasks' pool waits for it. Cancelling the task ends it at once.
+    /// Runs the command without blocking a thread of the cooperative pool. Cancelling the task ends it at once.
     package func run() async throws(ShellCommandError) -> Output {
         let run = CommandRun(self)
-        // The library hears of no cancellation: it might signal the shell after reaping it, and so another process.
+        // The library is not told of cancellation: it might signal the shell after reaping it, and so another process.
         let task = Task.detached { await run.result() }
         let result = await withTaskCancellationHandler {
             await task.value
@@ -41,14 +41,14 @@ package struct ShellCommand: Sendable {
     }
 }
 
-/// Why a shell command brought nothing. The words never hold its standard output.
+/// Why a shell command failed. The texts never contain its standard output.
 package enum ShellCommandError: Error, Hashable, Sendable {
-    /// The system had no process, thread or pipe left for it.
+    /// The system had no process, thread or pipe to spare.
     case notStarted
-    /// It ended with this exit status, and this was the last line of its standard error.
+    /// Its exit status, and the last line of its standard error.
     case failed(Int32, String?)
     case signalled(Int32, String?)
-    /// It had not ended in time, and was ended.
+    /// It took too long and was ended.
     case timedOut(Duration)
     /// It wrote more than ``ShellCommand/maximumOutput``, and was ended.
     case tooMuchOutput
@@ -57,21 +57,21 @@ package enum ShellCommandError: Error, Hashable, Sendable {
 
 /// One run of a ``ShellCommand``.
 ///
-/// swift-subprocess starts the shell in a session of its own, closes what is not for it, reads its pipes and reaps it.
-/// Done here is what it has no way to do: to bound the time, to keep of the complaints their end alone, and to kill
-/// what the shell leaves in its process group, also when this process ends first.
+/// swift-subprocess starts the shell in its own session, closes other descriptors, reads the pipes and reaps the shell.
+/// It cannot limit the time, keep only the end of standard error, or kill the shell's process group, even if this
+/// process ends first; this class does.
 private final class CommandRun: Sendable {
     private struct State {
-        /// The shell, which leads the group, from its start to its end.
+        /// The shell, the leader of the group, while it runs.
         var leader: Int32?
         var hasEnded = false
         var isToEnd = false
         var isLate = false
     }
 
-    /// Runs the line, which is `$1`, in a shell without input. What would be its input is a pipe to which nobody
-    /// writes, and whose one writing end is held here: it closes when this process ends, and whoever waits for that, of
-    /// the same group and no child of the shell, kills the group.
+    /// Runs `$1` in a shell without input. The shell's own input is a pipe without data whose only writing end is held
+    /// here. It closes when this process ends; the reader, in the same group and no child of the shell, then kills the
+    /// group.
     private static let script = """
         exec 3<&0 </dev/null
         ( { read -r _ <&3; kill -s KILL 0; } >/dev/null 2>&1 & )
@@ -106,7 +106,7 @@ private final class CommandRun: Sendable {
         }
     }
 
-    /// The environment without names that begin with a digit: for one of those the library refuses to start anything.
+    /// The library refuses to start anything with a name that begins with a digit.
     private var variables: [Environment.Key: String] {
         command.environment.reduce(into: [:]) { variables, entry in
             guard let first = entry.key.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),
@@ -116,14 +116,14 @@ private final class CommandRun: Sendable {
         }
     }
 
-    /// Reads what the shell writes, to its end. The library reaps it afterwards: until then the group's id is its own.
+    /// Reads the shell's output to its end. The library reaps the shell after this, so the group's id is still its own.
     private func follow(
         _ execution: Execution<CustomWriteInput, SequenceOutput, SequenceOutput>
     ) async -> (output: [UInt8], errors: [UInt8]) {
         let leader = execution.processIdentifier.value
         state.withLockedValue { state in
             state.leader = leader
-            // It was told to end while it was being started.
+            // It was told to end while it was starting.
             if state.isToEnd { _ = kill(-leader, SIGKILL) }
         }
         let alarm = Task {
@@ -132,7 +132,7 @@ private final class CommandRun: Sendable {
         }
         defer { alarm.cancel() }
         async let hasEnded: Void = awaitEnd(of: leader)
-        // Where the output is too long, that ends the shell; of its complaints their end is kept.
+        // Too much output ends the shell; of standard error only the end is kept.
         async let output = read(execution.standardOutput) { bytes in
             if bytes.count > ShellCommand.maximumOutput { end() }
             return bytes.count <= ShellCommand.maximumOutput
@@ -169,12 +169,12 @@ private final class CommandRun: Sendable {
         }
     }
 
-    /// Reads a pipe to its end, or to what is there when the shell has ended, as long as more is wanted.
+    /// Reads a pipe to its end, or what is there when the shell has ended, while more is wanted.
     private func read(
         _ stream: SubprocessOutputSequence, _ isMoreWanted: @Sendable (inout [UInt8]) -> Bool
     ) async -> [UInt8] {
         var bytes: [UInt8] = []
-        // What left the group might write for ever.
+        // A process that left the group might write forever.
         var roundsAfterEnd = 32
         do {
             for try await buffer in stream {
@@ -183,7 +183,7 @@ private final class CommandRun: Sendable {
                 if state.withLockedValue(\.hasEnded) { roundsAfterEnd -= 1 }
             }
         } catch {
-            // A pipe that cannot be read has nothing more to give.
+            // An unreadable pipe has no more data.
         }
         return bytes
     }

@@ -1,19 +1,19 @@
 import NATS
 import Platform
 
-/// A network on servers that somebody else runs: the file `cluster.json` of the network's folder. The folder holds the
-/// network's keys and what was decided about its users; nothing of the network runs in it.
+/// A network on servers that someone else runs: the file `cluster.json` of the network's folder, which contains the
+/// network's keys and the data of its users. Nothing of the network runs in it.
 public struct ClusterNetwork: Codable, Hashable, Sendable {
-    /// Where the servers are; one that answers is enough.
+    /// The servers' addresses; one that answers is enough.
     public var servers: [String]
     /// A PEM file of the authorities to trust for them; nil for those of the system.
     public var authorityFile: String?
-    /// On which servers the network's streams live.
+    /// The placement of the network's streams.
     public var placement: NetworkPlacement
-    /// The 0600 file with the operator's key or a signing key of it; nil where the environment has it.
+    /// The 0600 file with the operator's key or one of its signing keys; nil if the environment has it.
     public var operatorKeyFile: String?
 
-    /// Says where a network is.
+    /// Describes a network; relative paths become absolute.
     public init(
         servers: [String], authorityFile: String? = nil, placement: NetworkPlacement = .init(),
         operatorKeyFile: String? = nil
@@ -24,8 +24,8 @@ public struct ClusterNetwork: Codable, Hashable, Sendable {
         self.operatorKeyFile = operatorKeyFile.map(PrivateFile.absolute)
     }
 
-    /// Where to connect, in the order in which they were named.
-    /// - Throws: `NetworkError.invalidProvision` for what is no server's address.
+    /// The parsed addresses, in the order in which they were named.
+    /// - Throws: `NetworkError.invalidProvision` for an invalid address.
     public func addresses() throws(NetworkError) -> [ServerAddress] {
         guard !servers.isEmpty else { throw .invalidProvision("Name the cluster's servers by --server.") }
         return try servers.map { text throws(NetworkError) in
@@ -46,15 +46,15 @@ public struct ClusterNetwork: Codable, Hashable, Sendable {
 
 extension NetworkDirectory {
     private var clusterFile: String { path + "/cluster.json" }
-    /// What the network's services on other machines are given.
+    /// The file for the network's services on other machines.
     public var servicesFile: String { path + "/services.json" }
-    /// Credentials for whoever observes the services.
+    /// The credentials for observers of the services.
     public var observerFile: String { path + "/observer.creds" }
-    /// A file for each user of whom the network's services have not been told the newest.
+    /// A file for each user whose latest changes the services have not been told.
     private var unpublished: String { path + "/unpublished" }
 
     /// The folder of a network on a cluster: `$XDG_DATA_HOME/parley/networks/NAME`, else below `~/.local/share`.
-    /// - Throws: `NetworkError.invalidProvision` for what cannot be a name.
+    /// - Throws: `NetworkError.invalidProvision` for an invalid name.
     public static func named(
         _ name: String, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(NetworkError) -> NetworkDirectory {
@@ -62,7 +62,7 @@ extension NetworkDirectory {
         return NetworkDirectory(path: dataFolder(environment) + "/networks/" + name)
     }
 
-    /// Refuses what cannot be a network's name, which names its stream and bucket too.
+    /// Checks a network's name, which also names its stream and bucket.
     static func check(name: String) throws(NetworkError) {
         guard (1...32).contains(name.utf8.count), !name.hasPrefix("relay_"), !name.hasPrefix("-"), name.isWord() else {
             throw .invalidProvision(
@@ -70,14 +70,14 @@ extension NetworkDirectory {
         }
     }
 
-    /// Where the network is, if others run its servers; nil for one that runs its own.
+    /// The network's cluster, if others run its servers; nil if it runs its own.
     public func cluster() throws(NetworkError) -> ClusterNetwork? {
         try PrivateFile.readJSON(ClusterNetwork.self, from: clusterFile)
     }
 
     func keep(_ cluster: ClusterNetwork) throws(NetworkError) { try PrivateFile.writeJSON(cluster, to: clusterFile) }
 
-    /// Where the network's servers are reached now; none while it does not run.
+    /// The current addresses of the network's servers; empty while it is not running.
     func places() async throws(NetworkError) -> [ServerAddress] {
         if let cluster = try cluster() { return try cluster.addresses() }
         return try await running().map { network throws(NetworkError) in [try network.address()] } ?? []
@@ -88,7 +88,7 @@ extension NetworkDirectory {
         return try OperatorKey.read(file: cluster.operatorKeyFile)
     }
 
-    /// The files of a user's newest tokens, where only the servers' administrators can hand them over.
+    /// The files of a user's newest tokens, if only the servers' administrators can install them.
     public func tokensToHandOver(of user: String) throws(NetworkError) -> [String] {
         guard try cluster() != nil, try IdentityFiles(folder: keys).read().administrator == nil,
             let record = try record(of: UserName(user))
@@ -96,9 +96,6 @@ extension NetworkDirectory {
         return record.accounts.map(tokenPath(ofAccount:))
     }
 
-    // MARK: What the services are to be told
-
-    /// The services of a network on a cluster are to be told of a user.
     func markUnpublished(_ user: UserName) throws(NetworkError) {
         guard PrivateFile.exists(clusterFile) else { return }
         try PrivateFile.makeFolder(unpublished)
@@ -112,12 +109,12 @@ extension NetworkDirectory {
     func markPublished(_ user: UserName) { PrivateFile.remove("\(unpublished)/\(user)") }
 }
 
-/// The key of the servers' operator, or a signing key of it: read when an account is signed, and kept nowhere.
+/// The servers' operator key or one of its signing keys: read to sign an account, and not stored.
 enum OperatorKey {
-    /// The variable that holds the seed where no file is named.
+    /// The environment variable with the seed if no file is named.
     static let variable = "PARLEY_OPERATOR_KEY"
 
-    /// Reads it from a file that its owner alone can read, or from the environment.
+    /// Reads the key from a file that only its owner can read, or from the environment.
     static func read(
         file: String?, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(NetworkError) -> NKeyPair {

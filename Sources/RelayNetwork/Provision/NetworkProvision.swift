@@ -3,40 +3,40 @@ import NATS
 import Platform
 import Relay
 
-/// Puts a network onto servers that somebody else runs, in operator mode with a full resolver: its accounts, exports,
+/// Puts a network onto servers that someone else runs, in operator mode with a full resolver: its accounts, exports,
 /// streams and buckets.
 ///
-/// What is not there is made. What is there is changed only with ``Options/applies``, and what would lose copies or
-/// messages only where that loss is named as well. Nothing is ever deleted.
+/// Missing parts are made. Existing ones are changed only with ``Options/applies``, and if that would lose copies or
+/// messages, only if that loss is allowed too. Nothing is ever deleted.
 public struct NetworkProvision: Sendable {
-    /// What is wanted.
+    /// The options of a run. Nil and empty values stand for those of the run before.
     public struct Options: Sendable {
-        /// Servers to connect to; none for those that were named before.
+        /// The servers to connect to.
         public var servers: [String] = []
         /// A PEM file of the authorities to trust for them.
         public var authorityFile: String?
-        /// How many servers hold a copy of each stream; nil for what was said before, or 1.
+        /// The number of copies of each stream; nil for 1 in the first run.
         public var replicas: Int?
-        /// The words that these servers have to have; nil for what was said before.
+        /// The tags that these servers must have.
         public var tags: [String]?
-        /// The cluster's name, in a super cluster; nil for what was said before.
+        /// The cluster's name, in a super cluster.
         public var cluster: String?
-        /// The 0600 file of the operator's key or a signing key; nil for the one named before, or the environment.
+        /// The 0600 file of the operator's key or a signing key, which the environment may have instead.
         public var operatorKeyFile: String?
-        /// The 0600 credentials of a system account's user; nil for those before. Without any, no token is handed over.
+        /// The 0600 credentials of a system account's user. Without any, tokens are not installed.
         public var systemCredentialsFile: String?
-        /// Whether what is otherwise on the servers is changed.
+        /// Whether to change what differs on the servers.
         public var applies = false
-        /// Whether nothing at all is made or changed, here or there.
+        /// Whether to change nothing at all, here or there.
         public var isRehearsal = false
         /// Whether copies of streams may be given up.
         public var losesCopies = false
-        /// Whether messages that do not fit new bounds may be deleted.
+        /// Whether messages that exceed new limits may be deleted.
         public var losesMessages = false
-        /// Receives what is found and made; silent by default.
+        /// Receives what is found and changed; silent by default.
         public var logger = Logger.silent
 
-        /// Wants what was wanted before.
+        /// Makes the options of the run before.
         public init() {}
 
         var losses: Set<StreamDifference.Loss> {
@@ -46,7 +46,7 @@ public struct NetworkProvision: Sendable {
 
     /// The network's folder on the administrator's machine.
     public let directory: NetworkDirectory
-    /// What the network is called: the name of its account, and of its stream and bucket.
+    /// The network's name, and that of its account, stream and bucket.
     public let name: String
     private(set) var options: Options
 
@@ -56,8 +56,9 @@ public struct NetworkProvision: Sendable {
         (self.name, self.directory, self.options) = (name, directory, options)
     }
 
-    /// Looks, and makes and mends what it may.
-    /// - Throws: `NetworkError.invalidProvision`, `.connection` or `.refused`. What was made stays for the next run.
+    /// Compares the servers with the plan, and makes and changes what it may.
+    /// - Throws: `NetworkError.invalidProvision`, `.connection` or `.refused`. The next run continues with what was
+    ///   made.
     public func run() async throws(NetworkError) -> ProvisionReport {
         var cluster = try wanted()
         let addresses = try cluster.addresses()
@@ -67,11 +68,11 @@ public struct NetworkProvision: Sendable {
         guard !options.isRehearsal else {
             return isNew ? rehearsal(cluster) : try await look(cluster, addresses, root, administrator)
         }
-        // Whoever acts meanwhile would find half a network.
+        // Other administrators would find half a network.
         try directory.prepare()
         let lock = try await directory.lockAdministration()
         defer { withExtendedLifetime(lock) {} }
-        // Another run may have been quicker: its keys count.
+        // Another run may have been quicker; its keys count.
         cluster = try wanted()
         let isNew = isNew
         try directory.keep(cluster)
@@ -109,7 +110,7 @@ public struct NetworkProvision: Sendable {
                 + plan.streams.map { .init(name: "stream \($0.name)", state: .missing) })
     }
 
-    /// - Parameter administrator: the credentials that were named now, which a rehearsal does not keep.
+    /// - Parameter administrator: the newly named credentials, which a rehearsal does not store.
     private func look(
         _ cluster: ClusterNetwork, _ addresses: [ServerAddress], _ root: NKeyPair, _ administrator: Credentials?
     ) async throws(NetworkError) -> ProvisionReport {
@@ -130,13 +131,13 @@ public struct NetworkProvision: Sendable {
             let system = try await addresses.firstToTake { try await SystemInterface(at: $0, identity: identity) }
             defer { system.close() }
             let (servers, count) = try await system.roll()
-            // The oldest of the servers may need another form of the accounts.
+            // The oldest server may need another form of the accounts.
             let isOld = servers.contains { !ServerProgram(path: "", version: $0.version).isRecent }
             let mappings: UserPermissions.MappingStyle = isOld ? .tokens : .wildcards
             try renewAccounts(mappings)
             let signer = try AccountSigner(directory, identity, root: root, mappings: mappings)
             let found = try await accounts(system, servers, outOf: count, signer)
-            // Where a token that somebody changed by hand may be on a server that does not answer, nothing is touched.
+            // If a server that does not answer may have a token that was changed by hand, change nothing.
             if !options.applies, found.contains(where: { $0.part.state == .unknown }) {
                 provision.options.isRehearsal = true
             }
@@ -148,7 +149,7 @@ public struct NetworkProvision: Sendable {
         return report
     }
 
-    /// Signs the users' accounts anew where the servers need another form of them, or the settings say something else.
+    /// Signs the users' accounts again if the servers need another form of them or the settings have changed.
     private func renewAccounts(_ mappings: UserPermissions.MappingStyle) throws(NetworkError) {
         guard !options.isRehearsal else { return }
         try AccountSigner.bringUpToDate(directory, mappings: mappings)
@@ -174,7 +175,7 @@ public struct NetworkProvision: Sendable {
                 var part = ProvisionReport.Part(name: name, state: .same)
                 let isKept = kept.contains(claims.subject)
                 if isKept, let present = try await system.keptToken(ofAccount: claims.subject) {
-                    // Whoever looks after the disk lets the network store again when there is room, and nobody else.
+                    // Only the disk watch lets the network store again when there is room.
                     if user == nil, NetworkAccount.isClosedToMessages(present) {
                         claims = signer.networkClaims(acceptsMessages: false)
                     }
@@ -194,7 +195,7 @@ public struct NetworkProvision: Sendable {
         return found
     }
 
-    /// Hands the servers an account that they lack, or have otherwise where that is to be changed.
+    /// Installs an account that the servers lack, or, if changes are applied, one that differs.
     private func made(
         _ account: FoundAccount, signedBy signer: AccountSigner, _ system: SystemInterface
     ) async throws(NetworkError) -> ProvisionReport.Part {
@@ -213,7 +214,7 @@ public struct NetworkProvision: Sendable {
         return part
     }
 
-    /// The folder where the tokens of all accounts are, a file for each.
+    /// The folder with the tokens of all accounts, a file for each.
     public var tokensFolder: String { directory.resolver }
 
     private func streams(
@@ -223,11 +224,11 @@ public struct NetworkProvision: Sendable {
         func streams(are state: ProvisionReport.State) {
             report.parts += plan.streams.map { .init(name: "stream \($0.name)", state: state) }
         }
-        // An account that the servers do not know has none.
+        // An account unknown to the servers has none.
         if options.isRehearsal, account == .missing { return streams(are: .missing) }
         let connection: NATSConnection
         do throws(NetworkError) {
-            // Servers that have just learned of the network's own account may take a moment to let it in.
+            // Servers may take a moment to admit the network's account after they have been told of it.
             let mayHaveLearned = identity.administrator != nil && !options.isRehearsal
             connection = try await persist(
                 until: .now + .seconds(mayHaveLearned ? 10 : 0), every: .milliseconds(100),
@@ -236,13 +237,13 @@ public struct NetworkProvision: Sendable {
         } catch {
             guard case .connection(.authorization) = error else { throw error }
             if identity.administrator == nil {
-                // Servers that were not given the account yet let nobody of it in.
+                // Servers without the account admit no one from it.
                 let state: ProvisionReport.State = options.isRehearsal ? .missing : .handOver
                 report.add(.init(name: "account \(name)", state: state), options.logger)
                 return streams(are: .missing)
             }
             if options.isRehearsal, account != .same { return streams(are: .unknown) }
-            // They keep a token that a stranger signed, and let nobody in by it.
+            // They have a token with an untrusted signature, and admit no one by it.
             throw .invalidProvision(
                 "The servers do not trust the network's account: sign it by their operator's key, or a signing key that their operator's token names."
             )
@@ -259,7 +260,7 @@ public struct NetworkProvision: Sendable {
         for stream in plan.streams { report.add(try await provide(stream, makes: true), options.logger) }
         let register = try translated { try BucketUserRegister(jetStream) }
         for user in try directory.userNames() {
-            // A user's stream is made by the services when the user first comes, with the subjects of its postboxes.
+            // The services make a user's stream on first use, with the subjects of its postboxes.
             var letters = plan.letters(of: user, in: PostboxRegister(sudoId: "", at: 0))
             letters.subjects = nil
             let part = try await provide(letters, makes: false)
@@ -271,7 +272,7 @@ public struct NetworkProvision: Sendable {
         if !options.isRehearsal { try await register.publish(directory.block()) }
     }
 
-    /// Asks again while servers that have just started, or just learned of the account, are not ready to answer.
+    /// Retries while servers that have just started, or just received the account, are not ready to answer.
     private func patiently<R>(_ body: () async throws -> R) async throws(NetworkError) -> R {
         let begin = ContinuousClock.now
         func mayPass(_ error: NetworkError) -> Bool {
@@ -279,9 +280,9 @@ public struct NetworkProvision: Sendable {
             case .connection(.timeout), .connection(.noResponders): true
             case .connection(.jetStream(let failure)):
                 switch failure.errorCode {
-                // JetStream not available, not enabled for the account yet, or too few servers known yet.
+                // JetStream is not available, not yet enabled for the account, or too few servers are known.
                 case 10_008, 10_039, 10_005, 10_009: true
-                // A server of a cluster could not make the stream's store, which is mostly over at once.
+                // A clustered server could not make the stream's store, which usually passes at once.
                 case 10_049: ContinuousClock.now < begin + .seconds(10)
                 default: false
                 }

@@ -2,38 +2,37 @@ import Logging
 import NATS
 import Relay
 
-/// What of a network is on a cluster, what is otherwise there, and what was done about it: a pure value.
+/// Which parts of a network are on a cluster, how they differ from the plan, and what was done about it.
 public struct ProvisionReport: Hashable, Sendable {
-    /// How a part of the network stands now.
+    /// The state of a part after the run.
     public enum State: String, Hashable, Sendable {
         /// It is as planned.
         case same
-        /// It was not there and was made.
+        /// It was missing and was made.
         case made
-        /// It is not there.
+        /// It is missing.
         case missing
-        /// It was otherwise and was changed.
+        /// It differed and was changed.
         case changed
-        /// It is otherwise.
+        /// It differs.
         case different
-        /// The servers did not say whether it is there.
+        /// The servers did not say whether it exists.
         case unknown
-        /// Its token is written, and is to be handed to the servers by those who administer them.
+        /// Its token is written, for the servers' administrators to install.
         case handOver
     }
 
-    /// A part of the network: an account, a stream, or the one token or bucket of each user.
+    /// A part of the network: an account or a stream.
     public struct Part: Hashable, Sendable {
-        /// What it is, such as `account team` or `stream team_stream`.
+        /// Its kind and name, such as `account team` or `stream team_stream`.
         public var name: String
-        /// How it stands now.
+        /// Its state after the run.
         public var state: State
-        /// What is otherwise, or was; each as a sentence's part.
+        /// The differences, each as part of a sentence.
         public var changes: [String] = []
-        /// Those of them that cost something, and were not asked for.
+        /// Those changes that would lose something and were not allowed.
         public var withheld: [String] = []
 
-        /// Logs how the part stands, unless it is as planned.
         func log(to log: Logger) {
             guard state != .same else { return }
             var metadata: Logger.Metadata = ["part": "\(name)", "state": "\(state)"]
@@ -52,17 +51,17 @@ public struct ProvisionReport: Hashable, Sendable {
         part.log(to: log)
     }
 
-    /// Whether all is as planned by now.
+    /// Whether everything is now as planned.
     public var isComplete: Bool {
         parts.allSatisfy { part in [.same, .made, .changed].contains(part.state) && part.withheld.isEmpty }
     }
 
-    /// Whether nothing was done, for there was nothing to do.
+    /// Whether everything was already as planned.
     public var isUnchanged: Bool { parts.allSatisfy { $0.state == .same } }
 }
 
 extension AccountClaims {
-    /// What is otherwise in the token that servers have of an account, in words.
+    /// The differences of the servers' token of an account, in words.
     func differences(from present: String) -> [String] {
         guard let claims = try? AccountClaims.decode(present) else { return ["its token cannot be read"] }
         var changes: [String] = []
@@ -78,7 +77,7 @@ extension AccountClaims {
         return changes
     }
 
-    /// What the network decides of an account, by the name of each part.
+    /// The parts of an account that the network decides, by name.
     private var parts: [String: Set<String>] {
         [
             "limits": Self.lines(grant.limits), "signing key": Set((grant.signingKeys ?? []).map(\.key)),
@@ -93,7 +92,7 @@ extension AccountClaims {
         (try? JSONText.parse(bytes: Wire.json(value))) ?? .null
     }
 
-    /// The entries of what is a map in JSON, each as a text.
+    /// The entries of a JSON object, each as a text.
     private static func lines(_ value: some Encodable) -> Set<String> {
         Set((json(value).mapValue?.entries ?? []).map { "\($0.key.stringValue ?? "") \(JSONText.text($0.value))" })
     }
