@@ -4,16 +4,16 @@ import Relay
 extension NetworkDirectory {
     private static let patience = Duration.seconds(10)
 
-    /// Asks how a network on a cluster is doing: its servers, streams and services, and who is connected. What does not
-    /// answer in time is said in the report.
-    /// - Throws: `NetworkError.connection` where no server can be reached, `.notRunning` where there is none.
+    /// Queries the state of a network on a cluster: its servers, streams and services, and who is connected. The report
+    /// names what does not answer in time.
+    /// - Throws: `NetworkError.connection` if no server can be reached, `.notRunning` if there is none.
     package func report() async throws(NetworkError) -> NetworkReport {
         let identity = try NetworkIdentity.open(in: self)
         let cluster = try cluster()
         let settings = try settings()
         let places = try await places()
         guard !places.isEmpty else { throw .notRunning }
-        // Each by itself: one that others know of may be out of reach.
+        // One by one: a server known to the others may be out of reach.
         let found = await inParallel(places) { place in
             do throws(NetworkError) {
                 let connection = try await HostRole.keeping.connect(to: [place], identity.issuer)
@@ -33,10 +33,10 @@ extension NetworkDirectory {
         }
         let plan = NetworkPlan(names: identity.names, settings: settings, placement: cluster?.placement)
         async let people = Self.attempt("The servers do not say who is connected") {
-            // Those who hand over tokens themselves have given nobody here a user who may ask.
+            // Without a user of the system account no one can ask.
             identity.administrator == nil ? nil : try await Self.connected(open, identity)
         }
-        // Of many streams there are many pages, of which the last one may take as long as one alone.
+        // Many streams take many pages, and the last one alone may take the full time.
         async let standings = Self.attempt("The streams are not told", within: Self.patience * 3) {
             try await HostRole.keeping.withJetStream(at: open, identity.issuer, timeout: Self.patience) {
                 try await $0.standings(until: .now + Self.patience)
@@ -95,7 +95,7 @@ extension NetworkDirectory {
 extension NetworkReport.Service {
     private static let limit = 1_024
 
-    /// Asks all processes of a network's services, for as long as that: nobody says how many there will be.
+    /// Queries all processes of a network's services for this long: their number is unknown.
     static func ask(
         _ addresses: [ServerAddress], _ identity: NetworkIdentity, within limit: Duration
     ) async throws(NetworkError) -> [NetworkReport.Service] {
@@ -120,7 +120,7 @@ extension NetworkReport.Service {
 }
 
 extension NetworkReport.Stream {
-    /// - Parameter server: who told it; alone it leads all that it has, and does not say so.
+    /// - Parameter server: who described it; a single server leads all its streams without saying so.
     fileprivate init?(_ entry: MessageValue, toldBy server: String) {
         guard let name = entry["config"]?["name"]?.stringValue else { return nil }
         let group = entry["cluster"]?.mapValue
@@ -139,20 +139,20 @@ extension NetworkReport.Stream {
 }
 
 extension MessageValue {
-    /// The number under a key that counts something; 0 where there is none, or one that cannot be.
+    /// A non-negative number; 0 if it is missing or invalid.
     fileprivate func count(_ key: String) -> UInt64 { UInt64(clamping: self[key]?.intValue ?? 0) }
 }
 
 struct StreamStandings: Hashable, Sendable {
     var streams: [NetworkReport.Stream] = []
     var postboxes = NetworkReport.Postboxes()
-    /// Those of which nobody told but that they are there.
+    /// Streams known only by name.
     var missing: [String] = []
     var isClosed = false
-    /// How many more there are, of which nobody told in time.
+    /// The number of further streams that were not described in time.
     var untold = 0
 
-    /// Takes in a part of the list, and returns how many streams it tells of.
+    /// Adds a page of the list; returns how many streams it covers.
     fileprivate mutating func take(_ page: MessageValue, from server: String) -> Int {
         let (told, named) = (page["streams"]?.arrayValue ?? [], page["missing"]?.arrayValue ?? [])
         for stream in told.compactMap({ NetworkReport.Stream($0, toldBy: server) }) {
@@ -168,8 +168,8 @@ struct StreamStandings: Hashable, Sendable {
 }
 
 extension JetStream {
-    /// What the servers say of all streams: who leads them, who has copies, and what they hold. Servers ask each
-    /// stream's leader and wait some seconds for those who do not answer.
+    /// The state of all streams: leaders, copies and content. Servers ask each stream's leader, and wait some seconds
+    /// for those that do not answer.
     func standings(until end: ContinuousClock.Instant) async throws(NATSError) -> StreamStandings {
         var found = StreamStandings()
         found.isClosed = try await accountInfo().limits?.storage == NetworkAccount.closedStorage
@@ -177,7 +177,7 @@ extension JetStream {
         repeat {
             let page: MessageValue
             do throws(NATSError) { page = try await ask("STREAM.LIST", ["offset": .int(Int64(offset))]) } catch {
-                // What is known is worth telling.
+                // A partial result is worth reporting.
                 guard found.untold > 0, case .timeout = error else { throw error }
                 return found
             }

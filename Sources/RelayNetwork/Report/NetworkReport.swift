@@ -1,10 +1,10 @@
-/// How a network on several servers is doing: a pure value. What could not be asked is said in ``troubles``.
+/// The state of a network on several servers; ``troubles`` says what could not be queried.
 package struct NetworkReport: Hashable, Sendable {
     package struct Server: Hashable, Sendable {
-        /// What it calls itself; where it is meant to be, for one that nobody reached.
+        /// Its name, or its address if no one reached it.
         package var name: String
         package var version: String?
-        /// How many connections of clients it has, those of the network's own too; nil where it did not say.
+        /// The number of client connections, including the network's own; nil if it did not say.
         package var connections: Int?
         package var answers: Bool
     }
@@ -12,44 +12,44 @@ package struct NetworkReport: Hashable, Sendable {
     /// A copy of a stream besides its leader's.
     package struct Copy: Hashable, Sendable {
         package var server: String
-        /// Whether it has all that the leader has.
+        /// Whether it is up to date.
         package var isCurrent: Bool
-        /// Whether the leader does not hear of that server.
+        /// Whether the leader has lost contact with that server.
         package var isOffline: Bool
-        /// How many operations of the leader's it is behind.
+        /// How many operations it is behind the leader.
         package var lag: UInt64
     }
 
     package struct Stream: Hashable, Sendable {
         package var name: String
-        /// The server that leads it; nil where none does, so that it takes and gives nothing.
+        /// The server that leads it; nil if there is none, so that the stream is unavailable.
         package var leader: String?
-        /// The other copies, by their servers' names.
+        /// The other copies, sorted by server name.
         package var copies: [Copy] = []
         package var messages: UInt64 = 0
         package var bytes: UInt64 = 0
         package var limit: Int64?
 
-        /// Whether each copy is there and has everything.
+        /// Whether every copy exists and is up to date.
         package var isWhole: Bool { leader != nil && copies.allSatisfy { $0.isCurrent && !$0.isOffline } }
     }
 
-    /// The streams of all users' letters together.
+    /// All users' postbox streams together.
     package struct Postboxes: Hashable, Sendable {
         package var streams = 0
         package var messages: UInt64 = 0
         package var bytes: UInt64 = 0
-        /// The first of those that nobody leads.
+        /// The first few that have no leader.
         package var leaderless: [String] = []
         package var leaderlessCount = 0
-        /// How many lack a copy, or have one that is behind.
+        /// The number with a copy that is missing or behind.
         package var partial = 0
 
         static let limit = 20
 
         mutating func add(_ stream: Stream) {
             streams += 1
-            // Postboxes are many: a server that reports absurd figures gets an absurd sum.
+            // Wrapping, since a server may report absurd figures.
             messages &+= stream.messages
             bytes &+= stream.bytes
             if stream.leader == nil {
@@ -65,24 +65,24 @@ package struct NetworkReport: Hashable, Sendable {
         package var id: String
         package var started: String
         package var requests: UInt64
-        /// How many of them were left without an answer.
+        /// The number of requests without an answer.
         package var errors: UInt64
     }
 
     package var network: String
     package var servers: [Server] = []
-    /// The streams that the network has without users, in the order in which they are made; nil where nobody told.
+    /// The streams of the network itself, in the order in which they are made; nil if unknown.
     package var streams: [Stream]?
     package var postboxes: Postboxes?
-    /// The processes that answer for the network; nil where nobody could be asked.
+    /// The processes that answer for the network; nil if none could be queried.
     package var services: [Service]?
-    /// How many users are connected; nil where that is not known.
+    /// The number of connected users; nil if unknown.
     package var users: Int?
     package var clients: Int?
-    /// What could not be found out, and why, each as a sentence.
+    /// What could not be determined, and why, each as a sentence.
     package var troubles: [String] = []
 
-    /// Whether all servers answer, and everything is there and answered for.
+    /// Whether all servers and services answer and no stream lacks anything.
     package var isWhole: Bool {
         troubles.isEmpty && servers.allSatisfy(\.answers) && streams?.allSatisfy(\.isWhole) == true
             && postboxes?.leaderlessCount == 0 && postboxes?.partial == 0 && services?.isEmpty == false
@@ -111,12 +111,12 @@ package struct NetworkReport: Hashable, Sendable {
         }
     }
 
-    /// Puts together what each server said of itself, by its place, and what those say who answered the system account.
+    /// Merges what each address answered with the servers that answered the system account.
     mutating func take(_ reached: [(place: String, answer: Result<Server, NetworkError>)], told: [Server]?) {
         var known: [String: Server] = [:]
         var lost: [Server] = []
         for server in told ?? [] { known[server.name] = server }
-        // Those that others tell of and nobody has reached, as one that has just begun: their place is not known.
+        // Servers that others know and no one reached, such as one just started: their addresses are unknown.
         var unplaced = Set(known.keys)
         for (place, answer) in reached {
             switch answer {
@@ -128,7 +128,7 @@ package struct NetworkReport: Hashable, Sendable {
                 troubles.append("\(place) is not reached: \(error)")
             }
         }
-        // A server counts once, by its place where all of those can be at places, and else by its name.
+        // Each server counts once: by address if all unknown ones may be at those, otherwise by name.
         if unplaced.count <= lost.count { for name in unplaced { known[name] = nil } } else { lost = [] }
         servers = known.values.sorted { $0.name < $1.name } + lost
     }

@@ -7,9 +7,8 @@ import NIOSSL
 
 struct HTTPQuestion: Sendable {
     var method: String
-    /// Without what follows a question mark.
+    /// Without the query.
     var path: String
-    /// What is presented with it.
     var authorization: String?
     var body: [UInt8] = []
 }
@@ -25,7 +24,7 @@ struct HTTPAddress: Hashable, Sendable {
     let port: Int
     let isLoopback: Bool
 
-    /// Reads an address and a port, such as `127.0.0.1:7422`; port 0 lets the system choose.
+    /// Parses an address and a port, such as `127.0.0.1:7422`; port 0 lets the system choose.
     init(parsing text: String) throws(NetworkError) {
         let split = text.lastIndex(of: ":")
         let host = split.map { String(text[..<$0]) } ?? ""
@@ -40,17 +39,17 @@ struct HTTPAddress: Hashable, Sendable {
     }
 }
 
-/// The HTTP port of a process of a network's services. Each connection is for one question.
+/// The HTTP port of a services process. Each connection is for one request.
 struct HTTPListener: Sendable {
     private let channel: any Channel
 
     private static let backlog: Int32 = 16
     static let limit = 64
-    /// The longest body that is taken in, in bytes.
+    /// Maximum size of a request's body, in bytes.
     static let maximumBody = 16 << 10
     private static let patience = TimeAmount.seconds(30)
 
-    /// Listens from now on, with TLS where PEM files of a certificate chain and its key are named.
+    /// Starts to listen, with TLS if the PEM files of a certificate chain and its key are named.
     static func start(
         at address: HTTPAddress, certificate: (chain: String, key: String)? = nil,
         _ answer: @escaping @Sendable (HTTPQuestion) async -> HTTPAnswer
@@ -106,7 +105,7 @@ struct HTTPListener: Sendable {
     func close() { channel.close(promise: nil) }
 }
 
-/// Answers one request and closes. Each connection has its own, and its event loop alone uses it.
+/// Answers one request and closes. Each connection has its own, used only on its event loop.
 private final class AnswerHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

@@ -3,27 +3,27 @@ import NATS
 import NIOConcurrencyHelpers
 import Platform
 
-/// The services of a network on a cluster, in this process. As many processes as one likes share the requests; none
-/// keeps anything, so that each can end at any time.
+/// The services of a network on a cluster, in this process. Any number of processes share the requests; none stores
+/// anything, so each can end at any time.
 public struct NetworkServing: Sendable {
-    /// How a process behaves.
+    /// The options of a process.
     public struct Options: Sendable {
-        /// The address and port for HTTP; nil for none. At a loopback address it tells this machine how it is doing.
+        /// The address and port for HTTP; nil for none. A loopback address also serves the process's state.
         public var httpAddress: String?
-        /// PEM files of a certificate chain and its key, without which nobody but this machine is answered.
+        /// PEM files of a certificate chain and its key; without them only this machine is answered.
         public var certificate: (chain: String, key: String)?
-        /// What hands out tokens there; nil where none are handed out.
+        /// The service that issues tokens there; nil for none.
         public var tokens: TokenService?
-        /// Whether TERM, INT and HUP end it in good order. False leaves signals to the caller's process.
+        /// Whether TERM, INT and HUP end it in order. If false, signals are left to the caller's process.
         public var handlesSignals = true
-        /// How long requests that came before its end may take.
+        /// How long earlier requests may take when it ends.
         var patience = Duration.seconds(5)
         /// Receives the log; silent by default.
         public var logger = Logger.silent
-        /// Called whenever requests begin to be answered; where it throws, that is tried again.
+        /// Called when it begins to answer requests; if it throws, that is tried again.
         var answering: @Sendable () async throws(NetworkError) -> Void = {}
 
-        /// Tells nobody how it is doing.
+        /// Makes the default options.
         public init() {}
     }
 
@@ -35,20 +35,19 @@ public struct NetworkServing: Sendable {
     private struct Life {
         var state: ServiceState
         var services: NetworkServices?
-        /// Whether there are to be no others.
+        /// Whether no further services may start.
         var isEnding = false
     }
 
-    /// What is given to the process; nothing happens before ``run()``.
+    /// Makes the process's services; nothing happens before ``run()``.
     public init(_ access: ServiceAccess, options: Options = Options()) {
         (self.access, self.options) = (access, options)
         life = .init(Life(state: ServiceState(id: NetworkServices.newID(), network: access.plan.names.namespace)))
     }
 
-    /// Answers requests until a signal comes or the task is cancelled. A server that is gone is replaced by another.
-    ///
-    /// - Throws: `NetworkError.invalidListener`, `.invalidCertificate`, `.file`, or `.invalidProvision` for an access
-    ///   that no server takes.
+    /// Answers requests until a signal arrives or the task is cancelled. If a server is lost, it connects to another.
+    /// - Throws: `NetworkError.invalidListener`, `.invalidCertificate`, `.file`, or `.invalidProvision` for invalid
+    ///   servers.
     public func run() async throws(NetworkError) {
         let folder = try access.authority.map { text throws(NetworkError) in
             let folder = try TemporaryFolder.make("serve")
@@ -93,8 +92,8 @@ public struct NetworkServing: Sendable {
         }
     }
 
-    /// Leaves the requests that come to other processes, and answers those that came before. It connects to no server
-    /// any more: ``run()`` goes on until it is cancelled or the connection ends.
+    /// Leaves new requests to other processes and answers earlier ones. Then it no longer connects to any server;
+    /// ``run()`` continues until it is cancelled or the connection ends.
     package func drain() async {
         let services = life.withLockedValue { life in
             life.isEnding = true
@@ -108,14 +107,14 @@ public struct NetworkServing: Sendable {
 
     private func serve(_ addresses: [ServerAddress]) async {
         var policy = RestartPolicy()
-        // Processes that start together are spread over the servers.
+        // Spreads processes that start together over the servers.
         var addresses = addresses.shuffled()
         while !isEnding {
             let begin = ContinuousClock.now
             var reason = "the connection ended"
             do throws(NetworkError) { try await answer(addresses) } catch { reason = "\(error)" }
             if isEnding { return }
-            // Processes that lose a server together do not come back at once.
+            // Jitter for processes that lose a server together.
             let full = policy.delay(afterLifetime: begin.duration(to: .now), didAnswer: true) ?? policy.longestDelay
             let wait = max(full, policy.firstDelay) * Double.random(in: 0.5..<1)
             life.withLockedValue { $0.state.ended(reason) }
@@ -136,9 +135,8 @@ public struct NetworkServing: Sendable {
             let jetStream = JetStream(keeping)
             let services = try NetworkServices(
                 answering: answering, jetStream: jetStream, plan: access.plan, users: BucketUserRegister(jetStream),
-                issuer: issuer, id: life.withLockedValue(\.state.id),
-                figures: figures, logger: logger)
-            // Before the server hears of it: from here on its end takes in what has come.
+                issuer: issuer, id: life.withLockedValue(\.state.id), figures: figures, logger: logger)
+            // Before the server knows of it: from here on, draining covers the requests that have arrived.
             let isWanted = life.withLockedValue { life in
                 if !life.isEnding { life.services = services }
                 return !life.isEnding
@@ -156,15 +154,14 @@ public struct NetworkServing: Sendable {
     }
 }
 
-/// How a process of a network's services is doing: what its HTTP port tells.
+/// The state of a services process, as served by its HTTP port.
 struct ServiceState: Hashable, Sendable {
     let id: String
     let network: String
-    /// The server that it is connected to, as that calls itself; nil while it is connected to none.
+    /// The name of the server that it is connected to, if any.
     private(set) var server: String?
-    /// Why it is not.
+    /// Why it is not connected.
     private(set) var hindrance = "it has just started"
-    /// How often it was connected.
     private(set) var connections: UInt64 = 0
 
     mutating func began(at server: String) {
@@ -206,7 +203,7 @@ struct ServiceState: Hashable, Sendable {
         return text
     }
 
-    /// Seconds with nine decimals, which no locale changes.
+    /// Seconds with nine decimals, in any locale.
     private static func seconds(_ time: Duration) -> String {
         let nanoseconds = time.wholeNanoseconds
         let rest = "\(nanoseconds % 1_000_000_000)"

@@ -1,9 +1,9 @@
 import NATS
 
-/// What the services of a network on a cluster need: one file, which whoever has it can issue users' tokens by. It
-/// holds no key that signs accounts, and none of the system account.
+/// The access of a cluster network's services: a file by which its holder can issue users' tokens. It contains no key
+/// that signs accounts, and none of the system account.
 public struct ServiceAccess: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Where the servers are.
+    /// The servers' addresses.
     public let servers: [String]
     /// The authorities to trust for them, in PEM; nil for those of the system.
     let authority: String?
@@ -32,8 +32,8 @@ public struct ServiceAccess: Sendable, CustomStringConvertible, CustomReflectabl
         return String(decoding: Wire.json(content, isPretty: true), as: UTF8.self) + "\n"
     }
 
-    /// Reads the file, which its owner alone may read.
-    /// - Throws: `NetworkError.invalidProvision` for another file.
+    /// Reads the file, which only its owner may be able to read.
+    /// - Throws: `NetworkError.invalidProvision` if it is not a services file.
     public init(path: String) throws(NetworkError) {
         let text = try PrivateFile.text(in: path, isSecret: true)
         guard let content = Wire.value(Content.self, from: text.utf8), content.version == 1,
@@ -44,8 +44,8 @@ public struct ServiceAccess: Sendable, CustomStringConvertible, CustomReflectabl
         issuer = UserTokenIssuer(account: account, signingKey: signingKey)
     }
 
-    /// Which network it is of; the secret stays hidden.
+    /// Names the network and hides the secret.
     public var description: String { "ServiceAccess(\(plan.names.namespace), secret hidden)" }
-    /// Which network it is of alone.
+    /// The network's name only.
     public var customMirror: Mirror { Mirror(self, children: ["network": plan.names.namespace]) }
 }

@@ -1,22 +1,22 @@
 import Relay
 
-/// What an app's own server asks over HTTP for its users: `POST /tokens` for a bearer token, and `DELETE /tokens/ID`
-/// for its end. Whoever has the secret may ask.
+/// The HTTP requests of an app's own server for its users: `POST /tokens` issues a bearer token, `DELETE /tokens/ID`
+/// revokes it. The secret authorizes both.
 public struct TokenService: Sendable {
-    /// How long a token holds where nobody says it, in seconds.
+    /// The default lifetime of a token, in seconds.
     public static let standardLifetime: Int64 = 3_600
-    /// The longest that one may hold, in seconds.
+    /// The maximum lifetime, in seconds.
     static let longestLifetime: Int64 = 366 * 86_400
 
     private let administrator: NetworkAdministrator
     private let secret: SharedSecret
 
-    /// For the users of a network whose folder is here. Its administrator logs failures that the asker is not told.
+    /// Serves the network of an administrator, which logs failures that the client is not told.
     public init(_ administrator: NetworkAdministrator, secret: SharedSecret) {
         (self.administrator, self.secret) = (administrator, secret)
     }
 
-    /// The answer to a question; nil for one that is none of these.
+    /// Answers a request; nil if it is not for this service.
     func answer(_ question: HTTPQuestion) async -> HTTPAnswer? {
         let parts = question.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count >= 2, parts[0].isEmpty, parts[1] == "tokens" else { return nil }
@@ -40,7 +40,7 @@ public struct TokenService: Sendable {
         var user: String
         /// In seconds.
         var lifetime: Int64?
-        /// Rights, as on the command line; those of the user where none are named.
+        /// Rights, as on the command line; the user's if none are named.
         var topics: [String]?
         var publish: [String]?
         var subscribe: [String]?
@@ -94,14 +94,14 @@ public struct TokenService: Sendable {
     }
 }
 
-/// A secret that two programs share. Never printed.
+/// A secret that two programs share; never printed.
 public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The fewest bytes that one has: it is guessed at over the network.
+    /// The minimum length in bytes, since it can be guessed over the network.
     public static let minimumLength = 32
     private let bytes: [UInt8]
 
-    /// Takes a secret, without blanks around it.
-    /// - Throws: `NetworkError.invalidListener`, with where it is from, for one too short, or no printable ASCII.
+    /// Takes a secret, ignoring surrounding blanks.
+    /// - Throws: `NetworkError.invalidListener`, naming its origin, if it is too short or not printable ASCII.
     public init(_ text: String, from place: String) throws(NetworkError) {
         let bytes = Array(text.utf8.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed())
         guard bytes.count >= Self.minimumLength, bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -112,13 +112,13 @@ public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable
         self.bytes = bytes
     }
 
-    /// Reads a file that its owner alone may read.
+    /// Reads a file that only its owner may be able to read.
     /// - Throws: as ``init(_:from:)``.
     public init(file path: String) throws(NetworkError) {
         try self.init(PrivateFile.text(in: path, isSecret: true), from: path)
     }
 
-    /// Whether a header presents it, in a time that does not depend on how much of it is right.
+    /// Compares in constant time.
     func isPresented(by authorization: String?) -> Bool {
         let words = (authorization ?? "").split(separator: " ")
         let given = words.count == 2 && words[0].lowercased() == "bearer" ? Array(words[1].utf8) : []

@@ -1,16 +1,16 @@
 import NATS
 import NIOCore
 
-/// Where a private network's server listens, and with which certificate, when that is not a port of its own choice on
+/// Where a private network's server listens, and with which certificate, unless on a port of its own choice on
 /// 127.0.0.1: the file `listener.json` of the network's folder.
 public struct NetworkListener: Codable, Hashable, Sendable {
-    /// The certificate that the server shows, and what belongs to it; all are PEM files.
+    /// The server's certificate and its related PEM files.
     public struct TLS: Codable, Hashable, Sendable {
-        /// The certificate, and the authorities between it and the root.
+        /// The certificate and any intermediate authorities.
         public var certificateFile: String
         /// Its private key.
         public var keyFile: String
-        /// The authorities that clients are to trust; nil for the certificate itself, or those of every system.
+        /// The authorities that clients should trust; nil for the certificate itself or every system's authorities.
         public var authorityFile: String?
 
         /// Names the files.
@@ -19,18 +19,18 @@ public struct NetworkListener: Codable, Hashable, Sendable {
         }
     }
 
-    /// An IP address of this machine; `0.0.0.0` and `::` are all of them.
+    /// An IP address of this machine; `0.0.0.0` and `::` stand for all of them.
     public let host: String
     /// The port.
     public let port: Int
-    /// How connections are secured; nil in clear, which no address but a loopback one can be.
+    /// The TLS files; nil for plain connections, which only a loopback address may have.
     public let tls: TLS?
 
-    /// Checks what the server is to listen at. Relative paths of the certificate are below the working folder; `now` is
-    /// in seconds since 1970, nil for the clock's time.
+    /// Checks an address to listen on. The certificate's relative paths start at the working folder; `now` is in
+    /// seconds since 1970, nil for the current time.
     ///
-    /// - Parameter text: an IP address or `localhost`, with or without a port; 4222 is the port where none is written.
-    /// - Throws: `NetworkError.invalidListener` with what is wrong, an address beyond this machine without TLS, say, or
+    /// - Parameter text: an IP address or `localhost`, optionally with a port; the default port is 4222.
+    /// - Throws: `NetworkError.invalidListener`, as for an address beyond this machine without TLS, or
     ///   `.invalidCertificate`.
     public init(listen text: String, tls: TLS? = nil, now: Int64? = nil) throws(NetworkError) {
         let address: ServerAddress
@@ -69,14 +69,14 @@ public struct NetworkListener: Codable, Hashable, Sendable {
         }
     }
 
-    /// Whether only this machine reaches it.
+    /// Whether only this machine can reach it.
     public var isLoopback: Bool { IPLiteral(host)?.isLoopback ?? false }
 
     var text: String { "\(ServerAddress(host: host, port: port, usesTLS: tls != nil))" }
 
     private var isEverywhere: Bool { host == "0.0.0.0" || host == "::" }
 
-    /// Where clients on this machine connect, and what the certificate is to be for there.
+    /// The address for clients on this machine, with the certificate's name there.
     func localAddress() throws(NetworkError) -> ServerAddress {
         let local = isEverywhere ? (host == "::" ? "::1" : "127.0.0.1") : host
         guard let tls else { return ServerAddress(host: local, port: port) }
@@ -86,7 +86,7 @@ public struct NetworkListener: Codable, Hashable, Sendable {
             host: local, port: port, usesTLS: true, certificateName: name, authorityFile: tls.trusted(certificate))
     }
 
-    /// Where others connect; nil where nothing says it, or nobody else can.
+    /// The address for other clients; nil if unknown, or if no others can connect.
     public func publicAddress() throws(NetworkError) -> ServerAddress? {
         guard let tls else { return isLoopback ? ServerAddress(host: host, port: port) : nil }
         let certificate = try tls.certificate()
@@ -96,13 +96,13 @@ public struct NetworkListener: Codable, Hashable, Sendable {
         return candidates.first { certificate.isFor($0) }.map { ServerAddress(host: $0, port: port, usesTLS: true) }
     }
 
-    /// The authorities that clients elsewhere have to be given, in PEM; nil where those of their systems do.
+    /// The authorities, in PEM, that clients elsewhere need; nil if their systems' own suffice.
     public func authority() throws(NetworkError) -> String? {
         guard let tls, let file = try tls.trusted(tls.certificate()) else { return nil }
         return try PrivateFile.text(in: file)
     }
 
-    /// Whether the certificate, if there is one, is for a host.
+    /// Whether the certificate is for a host; true without one.
     public func isFor(_ host: String) throws(NetworkError) -> Bool { try tls?.certificate().isFor(host) ?? true }
 }
 
@@ -113,12 +113,12 @@ extension NetworkListener.TLS {
         }
     }
 
-    /// The file of what clients are to trust, where their systems' authorities do not do.
+    /// The PEM file that clients must trust, if their systems' authorities do not suffice.
     fileprivate func trusted(_ certificate: ServerCertificate) -> String? {
         authorityFile ?? (certificate.isSelfSigned ? certificateFile : nil)
     }
 
-    /// The same with paths that hold in any working folder.
+    /// The same with absolute paths.
     fileprivate var absolute: NetworkListener.TLS {
         NetworkListener.TLS(
             certificateFile: PrivateFile.absolute(certificateFile), keyFile: PrivateFile.absolute(keyFile),
@@ -133,10 +133,10 @@ extension ServerCertificate {
 extension NetworkDirectory {
     private var listenerFile: String { path + "/listener.json" }
 
-    /// Where the network's server is to listen; nil for a port of its own choice on 127.0.0.1.
+    /// The network's listener; nil for a port of its own choice on 127.0.0.1.
     public func listener() throws(NetworkError) -> NetworkListener? {
         guard let listener = try PrivateFile.readJSON(NetworkListener.self, from: listenerFile) else { return nil }
-        // Somebody may have written it by hand.
+        // It may have been edited by hand.
         guard listener.isLoopback || listener.tls != nil else {
             throw .damaged(path: listenerFile, reason: "it listens beyond this machine without TLS")
         }

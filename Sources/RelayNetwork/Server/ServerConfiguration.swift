@@ -1,9 +1,8 @@
-/// The configuration of a network's `nats-server` on this machine, as its 2.9.10 and all later versions read it: one
-/// listener, on 127.0.0.1 unless said otherwise, one more for the other servers of a cluster, accounts by token,
-/// JetStream on.
+/// The configuration of a network's `nats-server` on this machine, for 2.9.10 and later: one listener, on 127.0.0.1 by
+/// default, another for a cluster's other servers, accounts by token, and JetStream.
 struct ServerConfiguration: Hashable, Sendable {
     struct Cluster: Hashable, Sendable {
-        /// Where the other servers connect, who have to know the password: anybody on this machine could, otherwise.
+        /// The other servers connect here with the password; without one, anyone on this machine could.
         var port: Int
         var otherPorts: [Int]
         var password: String
@@ -18,7 +17,7 @@ struct ServerConfiguration: Hashable, Sendable {
     var resolver: String
     var store: String
     var processFile: String
-    /// How often what is stored is forced onto the disk, in seconds; nil where the server does not take it.
+    /// How often to sync the disk, in seconds; nil if the server has no such setting.
     var syncInterval: Int64?
     var host = "127.0.0.1"
     var tls: NetworkListener.TLS?
@@ -50,7 +49,7 @@ struct ServerConfiguration: Hashable, Sendable {
         """
     }
 
-    /// How connections are secured. A busy machine takes longer for a handshake than the standard two seconds, too.
+    /// A busy machine takes longer than the default of two seconds for a handshake, too.
     private static func block(_ tls: NetworkListener.TLS) -> String {
         "\ntls: { cert_file: \(quoted(tls.certificateFile)), key_file: \(quoted(tls.keyFile)), timeout: 20 }"
     }
@@ -76,7 +75,7 @@ struct ServerConfiguration: Hashable, Sendable {
         "\"": "\\\"", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t",
     ]
 
-    /// A path as a string of the configuration language, which knows the usual escapes.
+    /// Quotes a path in the configuration language, with its usual escapes.
     static func quoted(_ path: String) -> String {
         "\"" + path.unicodeScalars.map { escapes[$0] ?? String($0) }.joined() + "\""
     }

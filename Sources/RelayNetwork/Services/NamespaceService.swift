@@ -3,7 +3,7 @@ import NATS
 import NIOConcurrencyHelpers
 import Relay
 
-/// Tells a client the names that the network's subjects are made of, as RelayX does, and what it was granted.
+/// Tells a client the names in the network's subjects, as RelayX does, and the client's rights.
 struct NamespaceService: Sendable {
     static let subject = NetworkNames.namespace
 
@@ -11,28 +11,28 @@ struct NamespaceService: Sendable {
     let users: any UserRegister
     let issuer: UserTokenIssuer
     let jetStream: JetStream
-    /// When the stream of topics was made, and until when that is believed.
+    /// When the stream of topics was made, and how long that stays cached.
     private let made = NIOLockedValueBox<(time: Int64, until: ContinuousClock.Instant)?>(nil)
 
     struct Reply: Codable {
-        /// RelayX's SDKs read the first two and take no notice of the others.
+        /// RelayX's SDKs read the first two and ignore the others.
         struct Names: Codable {
             var namespace: String
             var hash: String
             var api: String
             var topics: [String]
             var rights: AccessRights
-            /// When the stream of topics was made, in nanoseconds since 1970; nil when that is not known now.
+            /// When the stream of topics was made, in nanoseconds since 1970; nil if unknown.
             var created: Int64?
-            /// That what is read directly may have many answers, as this version's exports let them through.
+            /// Whether direct reads may have many answers, as this version's exports allow.
             var batches = true
         }
 
         var status = "NAMESPACE_RETRIEVE_FAILURE"
         var data: Names?
-        /// Why there are none, as a proof that only the network can have signed.
+        /// A proof of the reason for refusal, which only the network can have signed.
         var refusal: String?
-        /// That it is to be asked again later, or the names be taken that are known.
+        /// Whether to ask again later, or use the known names.
         var busy: Bool?
     }
 
@@ -51,7 +51,7 @@ struct NamespaceService: Sendable {
         return Wire.json(Reply(status: "NAMESPACE_RETRIEVE_SUCCESS", data: answer))
     }
 
-    /// When the stream was made; asked for at most once a second.
+    /// Queried at most once a second.
     private func streamMade() async -> Int64? {
         let now = ContinuousClock.now
         if let known = made.withLockedValue(\.self), known.until > now { return known.time }
@@ -61,17 +61,14 @@ struct NamespaceService: Sendable {
         return created
     }
 
-    /// JetStream's own words where it answers nothing for now.
+    /// JetStream's own words while it is unavailable.
     static let noStreams = Array(
         (#"{"type":"io.nats.jetstream.api.v1.stream_names_response","error":{"code":503,"err_code":10008,"#
             + #""description":"JetStream system temporarily unavailable"}}"#).utf8)
 
-    /// Tells a user the names of the streams that it may read, in the form of JetStream's own call: a client that
-    /// subscribes to a subject asks for the stream that holds it. JetStream's call would tell the names of all users'
-    /// streams. What cannot be read asks for all.
-    static func streams(
-        of user: UserName, asked payload: [UInt8], _ names: NetworkIdentity.Names
-    ) -> [UInt8] {
+    /// The streams that a user may read, in the form of JetStream's own call, which would list all users' streams: a
+    /// client that subscribes to a subject asks for its stream. An unreadable request asks for all.
+    static func streams(of user: UserName, asked payload: [UInt8], _ names: NetworkIdentity.Names) -> [UInt8] {
         let asked = (try? JSONText.parse(bytes: payload))?["subject"]?.stringValue
         let streams = [
             (names.hash + ".", NetworkNames.topicStream(of: names.namespace)),
@@ -86,7 +83,7 @@ struct NamespaceService: Sendable {
     }
 }
 
-/// Exchanges invitations for credentials (`relay.enrol.<user>`). The secret key stays with whoever asks.
+/// Exchanges invitations for credentials (`relay.enrol.<user>`). The secret key stays with the client.
 struct EnrolmentService: Sendable {
     let users: any UserRegister
     let issuer: UserTokenIssuer

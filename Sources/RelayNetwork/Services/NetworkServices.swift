@@ -3,15 +3,15 @@ import NATS
 import NIOConcurrencyHelpers
 import Relay
 
-/// All that a process does for a network over one pair of connections: it answers requests, together with any number
-/// of other hosts (a queue group), says that it does, and watches over what users make.
+/// All work of a process for a network over one pair of connections: it answers requests, shared with any number of
+/// other hosts (a queue group), announces that it does, and watches users' consumers.
 ///
-/// The server vouches for who asks: a request that comes through an import carries the asker's account. A user's many
-/// requests wait behind each other, and are refused when too many of them wait. Each request gets an answer: the server
-/// remembers one that has none.
+/// The server vouches for the client: a request that comes through an import carries its account. A user's requests
+/// queue behind each other, and are refused when too many wait. Each one is answered, as the server remembers
+/// unanswered requests.
 struct NetworkServices: Sendable {
     static let subjects = ServiceEndpoint.allCases.map(\.subject)
-    /// The group that shares the requests.
+    /// The queue group.
     static let queue = "relay-hosts"
 
     let postboxes: PostboxService
@@ -25,15 +25,14 @@ struct NetworkServices: Sendable {
     private let guardian: PushConsumerGuard
     private let logger: Logger
     private let state = NIOLockedValueBox(State())
-    /// Requests whose turn it is: at most as many as may be worked on at once.
+    /// Requests whose turn it is, up to the concurrency limit.
     private let ready: AsyncStream<Request>
     private let turns: AsyncStream<Request>.Continuation
 
     private struct State: Sendable {
         var queue = RequestQueue<String, Request>()
-        /// Whether no more requests are taken.
         var isDraining = false
-        /// How many still put requests in line.
+        /// The number of tasks that still enqueue requests.
         var readers = 0
     }
 
@@ -56,7 +55,7 @@ struct NetworkServices: Sendable {
         namespace = NamespaceService(names: plan.names, users: users, issuer: issuer, jetStream: jetStream)
         enrolment = EnrolmentService(users: users, issuer: issuer, logger: logger)
         requests = try ServiceEndpoint.allCases.map { endpoint throws(NATSError) in
-            // Requests are only put in line here, so that these buffers hold what one turn of the loop brings.
+            // Requests are only enqueued here, so these buffers hold what one turn of the loop brings.
             let subscription = try answering.subscribe(
                 to: endpoint.subject, queue: Self.queue,
                 limits: BufferLimits(messages: 65_536, bytes: 64 << 20, overflow: .dropNewest))
@@ -70,7 +69,7 @@ struct NetworkServices: Sendable {
     static func newID() -> String { String(UInt64.random(in: .min ... .max), radix: 36, uppercase: true) }
 
     func run() async throws(NetworkError) {
-        // Its end with a connection says nothing of the cause, which the others know.
+        // Its end does not give the cause of a lost connection; the others' do.
         async let _: Void = discovery.run()
         try await untilOneEnds({ try await answer() }, { try await guardian.run() })
     }
@@ -91,7 +90,7 @@ struct NetworkServices: Sendable {
             var first: NATSError?
             while let ending = await group.next() {
                 first = ending
-                // Subscriptions that were ended leave work behind.
+                // Ended subscriptions leave work behind.
                 guard ending == nil, state.withLockedValue(\.isDraining), !Task.isCancelled else { break }
             }
             group.cancelAll()
@@ -120,12 +119,12 @@ struct NetworkServices: Sendable {
         }
     }
 
-    /// Leaves new requests to other processes, and returns when earlier ones are answered or the time is up.
+    /// Leaves new requests to other processes; returns when earlier ones are answered or the time is up.
     func drain(within limit: Duration) async {
         state.withLockedValue { $0.isDraining = true }
         let deadline = ContinuousClock.now + limit
         for (_, subscription) in requests { subscription.drain() }
-        // What the server had sent before it heard of that comes before its answer.
+        // Messages sent before the server stopped arrive before its answer.
         try? await connection.flush(timeout: limit)
         for (_, subscription) in requests { subscription.unsubscribe() }
         while state.withLockedValue({ $0.readers > 0 || !$0.queue.isIdle }), connection.isOpen, .now < deadline {
@@ -134,7 +133,7 @@ struct NetworkServices: Sendable {
         try? await connection.flush(timeout: .seconds(1))
     }
 
-    /// Puts requests in line as they come; returns when the connection has ended.
+    /// Enqueues requests as they arrive; returns when the connection has ended.
     private func read(_ subscription: NATSSubscription, of endpoint: ServiceEndpoint) async -> NATSError? {
         do throws(NATSError) {
             for try await message in subscription {
@@ -163,7 +162,7 @@ struct NetworkServices: Sendable {
             return nil
         }
         let tokens = message.subject.split(separator: ".").map(String.init)
-        // The imports keep users from asking under another user's name; that is still checked here.
+        // The imports already keep users from using another's name; this is a second check.
         func isOwn(_ subject: String) -> Bool { message.subject == subject }
         switch request.endpoint {
         case .namespace:
@@ -184,16 +183,16 @@ struct NetworkServices: Sendable {
         }
     }
 
-    /// An answer that cannot leave is the asker's time-out; the connection's end is seen by the reader.
+    /// If an answer cannot be sent, the client times out; the reader notices the connection's end.
     private func send(_ answer: [UInt8], to message: NATSMessage) {
         guard let reply = message.reply else { return }
         _ = try? connection.publish(answer, to: reply)
     }
 
-    /// The account that a request comes from, as the server says; nil for one that comes from the network's own.
+    /// The account of a request, as the server says; nil for the network's own.
     static func account(of message: NATSMessage) -> String? {
         guard let header = message.headers["Nats-Request-Info"] else { return nil }
-        // The server's own form, read without a parser: a flood of requests is refused at this cost.
+        // The server's own format, read without a parser, so that refusing a flood of requests is cheap.
         let (begin, length) = (#"{"acc":""#, 56)
         if header.hasPrefix(begin) {
             let rest = header.utf8.dropFirst(begin.utf8.count)

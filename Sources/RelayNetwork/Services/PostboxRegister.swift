@@ -1,11 +1,11 @@
 import Relay
 
-/// A user's postboxes: one value of the bucket `relay_postboxes`, so that every change is one compare-and-set.
+/// A user's postboxes: one value of the bucket `relay_postboxes`, so every change is one compare-and-set.
 struct PostboxRegister: Codable, Hashable, Sendable {
     static let limit = 100
     static let firstName = "personal"
 
-    /// The identity (Sudo) of postboxes that were made without one.
+    /// The identity (Sudo) of postboxes made without one.
     var sudoId: String
     var postboxes: [PostboxReply.Entry]
 
@@ -40,7 +40,7 @@ struct PostboxRegister: Codable, Hashable, Sendable {
         return postboxes[index]
     }
 
-    /// What a postbox is to be called; nil where that is its name.
+    /// A postbox's title; nil if it is the name.
     private func title(_ text: String?, of name: String) throws(PostboxReply.Failure) -> String? {
         guard let text, PostboxRequest.title(text) == text else { throw .invalidTitle }
         guard text != name else { return nil }
@@ -48,7 +48,7 @@ struct PostboxRegister: Codable, Hashable, Sendable {
         return text
     }
 
-    /// Whether a postbox has this name or title, or one that looks the same. Two of them would not be told apart.
+    /// Whether another postbox has this name or title, or one that looks the same.
     private func isCalled(_ text: String, besides name: String? = nil) -> Bool {
         let visible = PostboxRequest.visible(text)
         return postboxes.contains { postbox in
@@ -57,15 +57,14 @@ struct PostboxRegister: Codable, Hashable, Sendable {
         }
     }
 
-    /// The subjects of the user's stream: one for each enabled postbox and all its senders, or, since a stream has at
-    /// least one, a subject that no user may send to. Each has a wildcard: JetStream hands a consumer's deliveries to
-    /// literal subjects, wherever they are.
+    /// The subjects of the user's stream: one per enabled postbox and any sender or, since a stream needs one, a
+    /// subject that no user may send to. All contain a wildcard, as JetStream delivers to any literal subject.
     func subjects(of user: UserName) -> [String] {
         let enabled = postboxes.filter(\.isEnabled).map { NetworkNames.letters(to: user.text, $0.id, from: "*") }
         return enabled.isEmpty ? ["postbox-none.\(user).*"] : enabled
     }
 
-    /// Whether a text can name a postbox: one subject token of letters, digits, `_` and `-`.
+    /// Whether a text is a valid postbox name: one subject token of letters, digits, `_` and `-`.
     static func isName(_ text: String) -> Bool { (1...64).contains(text.utf8.count) && text.isWord() }
 }
 

@@ -5,10 +5,10 @@ import Platform
 import Relay
 
 /// Creates, renames, enables, disables and deletes users' postboxes (`relay.postbox.<user>.<verb>`), and tells senders
-/// whether a postbox takes letters (`relay.recipient.<user>.<postbox>`).
+/// whether a postbox accepts letters (`relay.recipient.<user>.<postbox>`).
 ///
-/// A user's register is the truth and the stream's subjects follow it. The host that changed the register brings them
-/// in line, and does so again if another host was faster.
+/// A user's register is authoritative and the stream's subjects follow it. The host that changed the register updates
+/// them, and repeats that if another host was faster.
 struct PostboxService: Sendable {
     private let jetStream: JetStream
     private let bucket: KeyValueBucket
@@ -21,7 +21,7 @@ struct PostboxService: Sendable {
         bucket = try KeyValueBucket(NetworkPlan.postboxes, jetStream)
     }
 
-    /// Makes a user's first postbox before anything else is done with it. A failure is met again when it is used.
+    /// Makes a user's first postbox in advance. A failure recurs when it is used.
     func prepare(_ user: UserName) async {
         guard !prepared.withLockedValue({ $0.contains(user) }), (try? await register(of: user)) != nil else { return }
         prepared.withLockedValue { _ = $0.insert(user) }
@@ -34,7 +34,7 @@ struct PostboxService: Sendable {
         }
     }
 
-    /// Nil where nobody can say it now, so that the sender tries again.
+    /// Nil if it cannot be determined now, so that the sender tries again.
     func state(ofPostbox id: String, of name: String) async -> RecipientReply.State? {
         guard let user = try? UserName(name) else { return .unknownUser }
         do {
@@ -69,15 +69,15 @@ struct PostboxService: Sendable {
         }
     }
 
-    /// The user's register and its revision; on the user's first use it is made, with a stream and a welcome.
+    /// The user's register and its revision; made on first use, with a stream and a welcome.
     private func register(of user: UserName) async throws -> (value: PostboxRegister, revision: UInt64) {
         if let known = try await stored(user) { return known }
         let new = PostboxRegister(sudoId: UUID().uuidString.lowercased(), at: Self.now)
-        // The stream first: a register without its stream would never be mended.
+        // The stream first: a register without its stream would never be repaired.
         try await alignStream(of: user, with: new)
         try await welcome(user)
-        // Where two services make it at once, one is seldom refused this way. Before 2.10 a server of a cluster that is
-        // killed runs newer changes once more, as many as were refused.
+        // A service seldom loses the race after this check. Before 2.10, a clustered server that is killed applies as
+        // many newer changes again as were refused.
         if let known = try await stored(user) { return try await settle(user, known) }
         do throws(NATSError) {
             let revision = try await bucket.create(ByteBuffer(bytes: Wire.json(new)), for: user.key)
@@ -109,7 +109,7 @@ struct PostboxService: Sendable {
                 guard error.isConflict else { throw error }
                 continue
             }
-            // A title is no part of an address.
+            // A title is not part of an address.
             if change != .rename { _ = try await settle(user, (register, revision)) }
             if change == .delete { try await deleteLetters(in: entry.id, of: user) }
             return entry
@@ -117,7 +117,7 @@ struct PostboxService: Sendable {
         throw PostboxReply.Failure.unavailable
     }
 
-    /// Brings to its end what was done already, and is refused for that: its service may have been ended halfway.
+    /// Completes a change that was refused as already made: its service may have ended halfway.
     private func finish(
         _ change: PostboxRegister.Change, _ name: String?, of user: UserName,
         _ known: (value: PostboxRegister, revision: UInt64), refused failure: PostboxReply.Failure
@@ -137,8 +137,8 @@ struct PostboxService: Sendable {
             user.postboxStream, filter: NetworkNames.letters(to: user.text, postbox, from: "*"))
     }
 
-    /// Brings the stream in line with the register, until the register has not changed meanwhile: where another service
-    /// has made it, the stream may have the subjects of a first one.
+    /// Updates the stream until the register no longer changes meanwhile: if another service made the register, the
+    /// stream may have the subjects of a new one.
     private func settle(
         _ user: UserName, _ known: (value: PostboxRegister, revision: UInt64)
     ) async throws -> (value: PostboxRegister, revision: UInt64) {
@@ -152,7 +152,7 @@ struct PostboxService: Sendable {
     }
 
     private func alignStream(of user: UserName, with register: PostboxRegister) async throws(NATSError) {
-        // On a cluster provision alone decides about the rest of a stream: what these services were given may be older.
+        // On a cluster only provisioning decides other settings: these services may have been given older ones.
         let isOnCluster = plan.placement != nil
         try await jetStream.provide(
             plan.letters(of: user, in: register), changing: isOnCluster ? ["subjects"] : nil,
@@ -177,11 +177,11 @@ struct PostboxService: Sendable {
 }
 
 extension StreamInfo {
-    /// The bytes of a letter that says hardly anything.
+    /// The size of a nearly empty letter in bytes.
     private static let smallestLetter: UInt64 = 64
 
-    /// Whether the stream takes no letter: it holds as many as it may, or so many bytes that none fits any more. Where
-    /// it takes small ones, it says itself that a large one does not fit.
+    /// Whether the stream accepts no letter, by number or size. If it accepts only small ones, it refuses large ones
+    /// itself.
     var isFull: Bool {
         func isReached(_ bound: Int64?, by held: UInt64) -> Bool { bound.map { $0 > 0 && held >= UInt64($0) } ?? false }
         return isReached(configuration.maximumMessages, by: state.messages)

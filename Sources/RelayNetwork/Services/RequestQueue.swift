@@ -1,12 +1,12 @@
-/// Which request is worked on next: a pure value. A user with many requests does not delay others.
+/// Decides which request is worked on next, so that a user with many does not delay others.
 struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
     enum Verdict: Sendable { case start, wait, refuse }
 
-    /// How many requests are worked on at once.
+    /// The maximum number of running requests.
     let concurrency: Int
-    /// How many of one asker are.
+    /// The same for one asker.
     let concurrencyOfOne: Int
-    /// How many of one asker wait.
+    /// The maximum number of one asker's waiting requests.
     let waitingOfOne: Int
 
     private struct Line: Sendable {
@@ -15,7 +15,7 @@ struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
     }
 
     private var lines: [Asker: Line] = [:]
-    /// Those of whom requests wait, the next one first.
+    /// Askers with waiting requests, the next one first.
     private var turns: [Asker] = []
     private var running = 0
 

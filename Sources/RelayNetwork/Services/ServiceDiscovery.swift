@@ -2,11 +2,11 @@ import NATS
 import NIOConcurrencyHelpers
 import Relay
 
-/// Tells tools such as `nats micro` which services run, by NATS' services protocol (ADR-32): `$SRV.PING`, `$SRV.INFO`
-/// and `$SRV.STATS`, each for all services, for those of a name, and for one.
+/// Tells tools such as `nats micro` which services are running, by NATS' services protocol (ADR-32): `$SRV.PING`,
+/// `$SRV.INFO` and `$SRV.STATS`, each for all services, for those of a name, or for one.
 struct ServiceDiscovery: Sendable {
     static let name = "parley"
-    /// Subscriptions with wildcards alone: JetStream hands what a push consumer delivers to literal subjects.
+    /// Only subscriptions with wildcards: JetStream delivers a push consumer's messages to literal ones.
     static let subjects = ["$SRV.*", "$SRV.*.*", "$SRV.*.*.*"]
 
     private let connection: NATSConnection
@@ -28,7 +28,7 @@ struct ServiceDiscovery: Sendable {
                 group.addTask {
                     var iterator = subscription.makeAsyncIterator()
                     while let message = try? await iterator.next(isolation: nil) {
-                        // Answers go to whoever observes the network, and to no user who listens to `_INBOX.>`.
+                        // Only observers of the network are answered, and no user who listens to `_INBOX.>`.
                         guard let reply = message.reply, reply.hasPrefix(HostRole.observing.inboxPrefix + "."),
                             let answer = Self.answer(to: message.subject, id, figures.withLockedValue(\.self))
                         else { continue }
@@ -39,7 +39,7 @@ struct ServiceDiscovery: Sendable {
         }
     }
 
-    /// The answer to a question; nil for what is none, or is for another service.
+    /// Answers a request; nil if it is invalid or for another service.
     static func answer(to subject: String, _ id: String, _ figures: ServiceFigures) -> MessageValue? {
         let tokens = subject.split(separator: ".").map(String.init)
         guard (2...4).contains(tokens.count), tokens[0] == "$SRV", tokens.count < 3 || tokens[2] == name,

@@ -2,20 +2,20 @@ import NATS
 import Platform
 import Relay
 
-/// One of the questions that a network's services answer.
+/// A kind of request that a network's services answer.
 enum ServiceEndpoint: String, CaseIterable, Hashable, Sendable {
-    /// The network's names, and what the asker was granted.
+    /// The network's names and the asker's rights.
     case namespace
     /// The asker's own postboxes.
     case postboxes
-    /// Whether somebody's postbox takes letters.
+    /// Whether a postbox accepts letters.
     case recipient
     /// The names of the streams that the asker may read.
     case streams
     /// Credentials for an invitation.
     case enrolment
 
-    /// Where it is asked. Wildcards keep out what push consumers deliver, but for the subject that RelayX named.
+    /// Its subject. Wildcards keep out push deliveries, except on the subject that RelayX named.
     var subject: String {
         switch self {
         case .namespace: NamespaceService.subject
@@ -26,7 +26,7 @@ enum ServiceEndpoint: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The answer to a request that is not worked on now, or that nobody may ask.
+    /// The answer to a request that is refused.
     var refusal: [UInt8] {
         switch self {
         case .namespace: Self.noNames
@@ -42,7 +42,7 @@ enum ServiceEndpoint: String, CaseIterable, Hashable, Sendable {
 struct ServiceFigures: Hashable, Sendable {
     struct Endpoint: Hashable, Sendable {
         var requests: UInt64 = 0
-        /// Those that were refused: the service had no time for them, or they were nobody's to ask.
+        /// Refused ones: the service was too busy, or no one may ask this.
         var errors: UInt64 = 0
         var time: Duration = .zero
     }
@@ -69,7 +69,7 @@ extension Duration {
 }
 
 enum Wire {
-    /// The same bytes for the same value. The service's own values always encode.
+    /// Deterministic. The service's own values always encode.
     static func json(_ value: some Encodable, isPretty: Bool = false) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -83,7 +83,7 @@ enum Wire {
 }
 
 extension KeyValueBucket {
-    /// The value of a key as the stream's leader has it, since a copy may be behind; nil when it has none.
+    /// The value of a key according to the stream's leader, as a copy may be behind; nil if it has none.
     func current(_ key: String) async throws(NATSError) -> KeyValueEntry? {
         do throws(NATSError) {
             let entry = KeyValueEntry(
@@ -95,7 +95,7 @@ extension KeyValueBucket {
         }
     }
 
-    /// The value of a key that holds JSON; nil when it has none.
+    /// The decoded JSON value of a key; nil if it has none.
     func decoded<Value: Decodable>(_ type: Value.Type, _ key: String) async throws -> (value: Value, revision: UInt64)?
     {
         guard let entry = try await current(key) else { return nil }

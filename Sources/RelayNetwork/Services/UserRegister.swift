@@ -1,19 +1,20 @@
 import NATS
 import NIOCore
 
-/// Where a network's services find its users: its folder on one machine, or a bucket on a cluster.
+/// The users, as a network's services find them: in its folder on one machine, or in a bucket on a cluster.
 protocol UserRegister: Sendable {
     func record(of user: UserName) async throws(NetworkError) -> UserRecord?
     func block() async throws(NetworkError) -> UserStanding.Decision?
     func user(ofAccount account: String) async -> UserName?
-    /// Uses an invitation up for a key, and registers that. Who asks again for the same key missed the answer.
+    /// Uses up an invitation for a key, and registers the key. A repeated request for the same key means that the
+    /// answer was lost.
     func redeem(
         _ invitation: String, for key: String, of user: UserName, at now: Int64
     ) async throws(NetworkError) -> UserRecord
 }
 
 extension UserRecord {
-    /// The invitation with this public key as it is when somebody joins by it now, with a key of the own.
+    /// The state of the invitation with this public key once it is used for a new key.
     func invitationUsed(
         _ invitation: String, for key: String, block: UserStanding.Decision?, at now: Int64
     ) throws(NetworkError) -> InvitationRecord {
@@ -27,7 +28,7 @@ extension UserRecord {
 extension NetworkDirectory: UserRegister {
     func block() -> UserStanding.Decision? {
         guard isBlocked else { return nil }
-        // One that cannot be read blocks, too.
+        // An unreadable block counts, too.
         return (try? PrivateFile.readJSON(UserStanding.Decision.self, from: blockMarker)) ?? .init(since: 0)
     }
 
@@ -42,16 +43,16 @@ extension NetworkDirectory: UserRegister {
     }
 }
 
-/// The users of a network on a cluster, in its bucket `relay_users`. An administrator's machine writes what is decided;
-/// the services write which invitations were used, each by making a key that only one of them can make; so does the
-/// administrator's machine for one that is taken back.
+/// The users of a network on a cluster, in its bucket `relay_users`. An administrator's machine writes decisions. The
+/// services record used invitations, each under a key that only one of them can make; the administrator's machine
+/// revokes one in the same way.
 ///
-/// Everything is read from the stream's leader: a copy may not know yet what was decided.
+/// Everything is read from the stream's leader, as a copy may not know the newest decisions.
 struct BucketUserRegister: UserRegister {
     private let bucket: KeyValueBucket
 
     private static let blocked = "blocked"
-    /// In the place of the key that an invitation was used for: a word that is no key.
+    /// Replaces the key that an invitation was used for.
     private static let revoked = "revoked"
     private static func key(_ user: UserName) -> String { "user.\(user.key)" }
     private static func key(account: String) -> String { "account.\(account)" }
@@ -100,17 +101,17 @@ struct BucketUserRegister: UserRegister {
                     ByteBuffer(bytes: Wire.json(keys)), for: Self.key(keysOf: user), revision: revision)
                 return
             } catch {
-                // Another service may have written one meanwhile.
+                // Another service may have added one meanwhile.
                 guard error.isConflict else { throw .connection(error) }
             }
         }
     }
 
-    /// The keys that the services have issued credentials to, and the one that the invitation was exchanged for.
+    /// The keys that received credentials from the services, and the one that used the invitation.
     func keys(
         of user: UserName, joinedBy invitation: InvitationRecord?, at now: Int64
     ) async throws(NetworkError) -> (keys: [UserKey], joined: String?) {
-        // First the invitation: its use is noted before the key is.
+        // The invitation first, as its use is recorded before the key.
         let end = if let invitation { try await end(ofInvitation: invitation.key) } else { String?.none }
         let joined = end == Self.revoked ? nil : end
         var keys = try await newKeys(of: user).keys
@@ -125,12 +126,12 @@ struct BucketUserRegister: UserRegister {
         return (known?.value ?? [], known?.revision ?? 0)
     }
 
-    /// Makes an invitation void, unless a service uses it up at the same moment; false where it was used before.
+    /// Revokes an invitation; false if it was used before that.
     func revoke(invitation: String) async throws(NetworkError) -> Bool {
         try await claim(invitation, as: Self.revoked) == Self.revoked
     }
 
-    /// Ends an invitation, unless somebody was quicker; returns what it was ended as.
+    /// Ends an invitation, unless another process was quicker; returns how it ended.
     private func claim(_ invitation: String, as end: String) async throws(NetworkError) -> String? {
         do throws(NATSError) {
             try await bucket.create(ByteBuffer(string: end), for: Self.key(used: invitation))
@@ -141,14 +142,14 @@ struct BucketUserRegister: UserRegister {
         }
     }
 
-    /// The key that credentials were issued to for an invitation, or that it was revoked; nil while it is good.
+    /// The key that used an invitation, or that it was revoked; nil while it is valid.
     private func end(ofInvitation invitation: String) async throws(NetworkError) -> String? {
         try await value(Self.key(used: invitation)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     func publish(_ record: UserRecord, of user: UserName) async throws(NetworkError) {
         try await reached {
-            // The account first: a user who is known is known by the account too.
+            // The account first: a known user must be found by account too.
             for account in record.accounts {
                 try await bucket.put(ByteBuffer(string: user.text), for: Self.key(account: account))
             }
@@ -156,9 +157,9 @@ struct BucketUserRegister: UserRegister {
         }
     }
 
-    /// Writes what the administrator decided about a user, where it is not known already.
+    /// Publishes a user's record, unless it is already known.
     func renew(_ record: UserRecord, of user: UserName) async throws(NetworkError) {
-        // What cannot be read is written anew.
+        // An unreadable record is replaced.
         let known = try? await self.record(of: user)
         let owner = try await value(Self.key(account: record.account))
         if known != record || owner == nil { try await publish(record, of: user) }
