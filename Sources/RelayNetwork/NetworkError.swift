@@ -158,7 +158,7 @@ extension NetworkError {
         }
     }
 
-    /// Whether no one answered, as in a cluster while a stream has no leader.
+    /// Whether no one answered, as while a stream has no leader.
     var isWithoutAnswer: Bool {
         switch self {
         case .connection(.noResponders): true
@@ -181,7 +181,6 @@ func translated<R>(_ body: () throws -> R) throws(NetworkError) -> R {
     do { return try body() } catch { throw NetworkError(error) }
 }
 
-/// Runs a body that calls a server and may throw other modules' errors.
 func reached<R>(_ body: () async throws -> R) async throws(NetworkError) -> R {
     do { return try await body() } catch { throw NetworkError(error) }
 }

@@ -105,8 +105,7 @@ struct AccountSigner {
         }
     }
 
-    /// The claims of a user's accounts, the user's own first. A closed account never expires and still admits logins,
-    /// which may ask why it is closed and nothing else.
+    /// The claims of a user's accounts, the user's own first. A closed account never expires: logins may still ask why.
     func claims(_ record: UserRecord, of name: UserName) throws(NetworkError) -> [AccountClaims] {
         let now = NetworkAdministrator.now
         let isClosed = record.closure(block: block, at: now) != nil
@@ -150,7 +149,7 @@ struct AccountSigner {
 }
 
 /// The network's own account. It alone has JetStream, the streams, the buckets and the services, and exports what
-/// users' accounts may import. The users' tokens, which only the host signs, decide who imports what.
+/// users' accounts may import; the users' tokens, which only the host signs, decide who imports what.
 enum NetworkAccount {
     /// How long the server remembers an unanswered pull, in nanoseconds. Heartbeats renew it; the pulls of other
     /// clients have none and wait for up to 30 s.
@@ -159,9 +158,8 @@ enum NetworkAccount {
     /// For all other unanswered requests: longer than any client waits, and a quarter of the server's default.
     static let answerThreshold: Int64 = 30 * 1_000_000_000
 
-    /// The server forgets a request to a single-answer service once it is answered. Pulls and batches of stored
-    /// messages have many answers and are remembered until their reader stops listening. A subject's newest message is
-    /// one answer, so reading keys leaves nothing behind.
+    /// The server forgets a request to a single-answer service once it is answered, so reading a key leaves nothing
+    /// behind. Pulls and batches have many answers and are remembered until their reader stops listening.
     static func exports(hash: String) -> [AccountExport] {
         let calls = [
             "INFO", "STREAM.INFO.*", "STREAM.MSG.GET.*", "STREAM.MSG.DELETE.*", "DIRECT.GET.*.>", "CONSUMER.CREATE.>",
@@ -182,7 +180,6 @@ enum NetworkAccount {
     /// The storage limit of an account that is to store nothing more: any limit below what it holds has that effect.
     static let closedStorage: Int64 = 1
 
-    /// Whether a token keeps its account from storing messages, as while the disk is full.
     static func isClosedToMessages(_ token: String) -> Bool {
         (try? AccountClaims.decode(token))?.grant.limits.diskStorage == closedStorage
     }

@@ -8,7 +8,6 @@ struct Narrowing: Codable, Hashable, Sendable {
 }
 
 extension Narrowing {
-    /// Nil if nothing is lost.
     init?(from before: AccessRights, to after: AccessRights) {
         let kept = after.subscribe
         let lost = before.subscribe.filter { topic in !kept.contains { SubjectPattern.covers($0, topic) } }
@@ -20,7 +19,6 @@ extension Narrowing {
 extension NetworkDirectory {
     private var narrowingsFile: String { path + "/narrowings.json" }
 
-    /// The narrowed grants whose readers have not been deleted yet.
     func narrowings() throws(NetworkError) -> [Narrowing] {
         try PrivateFile.readJSON([Narrowing].self, from: narrowingsFile) ?? []
     }
@@ -38,8 +36,8 @@ extension NetworkDirectory {
 }
 
 extension JetStream {
-    /// Deletes the consumers that read topics or presence that a user may no longer read. The server does not know
-    /// which user made a consumer; other users' readers notice and are made again.
+    /// Deletes the consumers of lost topics and presence, whoever made them, which the server does not know; other
+    /// users' readers notice and are made again.
     func endReaders(of narrowing: Narrowing, _ names: NetworkIdentity.Names) async throws(NATSError) {
         try await endReaders(of: narrowing, in: NetworkNames.topicStream(of: names.namespace)) { "\(names.hash).\($0)" }
         try await endReaders(of: narrowing, in: PresenceBucket.stream, PresenceBucket.everybody)

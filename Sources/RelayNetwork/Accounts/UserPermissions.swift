@@ -131,7 +131,6 @@ package struct UserPermissions: Hashable, Sendable {
         }
     }
 
-    /// How a server maps a whole branch of subjects.
     enum MappingStyle: String, Codable, Hashable, Sendable {
         /// With one mapping (2.10 or later).
         case wildcards
@@ -140,8 +139,8 @@ package struct UserPermissions: Hashable, Sendable {
     }
 
     /// The calls that the grants need on the shared stream; with the grant `>`, unfiltered ones too. Consumers are made
-    /// with their filter in the subject, which the server compares with the request, so that no consumer reads other
-    /// topics. STREAM.INFO can list all topics, so it is only for those who may read all of them.
+    /// with their filter in the subject, which the server compares with the request, so that none reads other topics.
+    /// STREAM.INFO can list all topics, so it is only for those who may read all of them.
     private var topicCalls: [String] {
         let stream = NetworkNames.topicStream(of: namespace)
         guard !grantsEverything else { return wholeStream(stream) }
@@ -156,7 +155,7 @@ package struct UserPermissions: Hashable, Sendable {
         return ["DIRECT.GET.\(stream).\(subject)", "CONSUMER.CREATE.\(stream).*.\(subject)"] + readerCalls(stream)
     }
 
-    /// Presence in the granted topics only: as with the topics themselves, the filter is in the subject.
+    /// Presence in the granted topics only: here, too, the filter is in the subject.
     private var presenceCalls: [String] {
         let stream = PresenceBucket.stream
         return rights.subscribe.map { "CONSUMER.CREATE.\(stream).*.\(PresenceBucket.everybody(in: $0))" }
@@ -170,7 +169,6 @@ package struct UserPermissions: Hashable, Sendable {
         ] + readerCalls(stream)
     }
 
-    /// Only its maker knows a consumer's name.
     private func readerCalls(_ stream: String) -> [String] {
         ["CONSUMER.MSG.NEXT.\(stream).*", "CONSUMER.INFO.\(stream).*", "CONSUMER.DELETE.\(stream).*"]
     }

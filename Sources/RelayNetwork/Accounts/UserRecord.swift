@@ -1,14 +1,12 @@
 import NATS
 import Relay
 
-/// What the network stores about a user; the account's token is signed from it after each change. Times are in seconds
-/// since 1970.
+/// The network's data of a user, from which the account's token is signed. Times are in seconds since 1970.
 struct UserRecord: Codable, Hashable, Sendable {
     var name: String
     /// The public key of the user's account. Its secret is not kept: the host's signing key replaces it.
     var account: String
     var rights: AccessRights
-    /// When the account expires; nil if never.
     var expires: Int64?
     var created: Int64
     /// When the newest token of the account was signed.
@@ -20,7 +18,6 @@ struct UserRecord: Codable, Hashable, Sendable {
     /// The accounts of keys with fewer rights than the user.
     var narrowAccounts: [NarrowAccount] = []
 
-    /// An account shared by all of a user's keys that have the same reduced rights.
     struct NarrowAccount: Codable, Hashable, Sendable {
         var account: String
         /// The rights that were requested; rights that the user has since lost do not apply.
@@ -70,8 +67,8 @@ struct UserRecord: Codable, Hashable, Sendable {
         return deciding.isEmpty || deciding.contains { $0.revoked == nil }
     }
 
-    /// The revocations of single keys. Each change signs them all again: without its entry a server accepts the key. An
-    /// invitation is void while its account is closed.
+    /// All revocations of keys: a server accepts a key whose entry is missing. An invitation to a closed account is
+    /// void meanwhile.
     func revocations(isClosed: Bool) -> [String: Int64] {
         var void = keys.filter { $0.revoked != nil }.map(\.publicKey)
         if isClosed, let invitation { void.append(invitation.key) }
@@ -82,7 +79,6 @@ struct UserRecord: Codable, Hashable, Sendable {
 
     func isOver(at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
 
-    /// Throws if new credentials would not admit the user.
     func checkAdmitted(_ user: UserName, at now: Int64) throws(NetworkError) {
         try standing.check(user)
         if let expires, isOver(at: now) { throw .userExpired(user.text, end: expires) }

@@ -91,8 +91,7 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Revokes and returns all valid keys of a user, including this machine's own and an invitation. None is replaced
-    /// automatically.
+    /// Revokes all valid keys of a user, this machine's own and an invitation too, and returns them. None is replaced.
     @discardableResult
     public func revokeAllKeys(of user: String, reason: String? = nil) async throws(NetworkError) -> [UserKey] {
         let user = try UserName(user)
@@ -194,14 +193,13 @@ extension NetworkAdministrator {
 }
 
 extension UserRecord {
-    /// Adds keys for which services have issued credentials, and marks the invitation as used by the one that joined
-    /// with it.
+    /// Adds keys for which services have issued credentials, and records the use of the invitation.
     mutating func take(_ issued: (keys: [UserKey], joined: String?)) {
         keys += issued.keys.filter { key in !keys.contains { $0.publicKey == key.publicKey } }
         if let joined = issued.joined { invitation?.wasUsed(by: joined) }
     }
 
-    /// Revokes keys permanently. A revoked invitation becomes one of the keys.
+    /// A revoked invitation becomes one of the keys.
     mutating func revoke(_ revoked: [UserKey], at now: Int64) {
         take((revoked, nil))
         for index in keys.indices where keys[index].revoked == nil {

@@ -18,8 +18,7 @@ extension NetworkAdministrator {
         try await enact(identity) { system throws(NetworkError) in try await install([user], on: system) }
     }
 
-    /// Runs the body with the user register of a network on a cluster. Runs it again if no server answers, so it must
-    /// be safe to repeat.
+    /// Runs the body with the users of a cluster's network; repeats it if no server answers, so it must be repeatable.
     func withUserRegister<R>(
         _ identity: NetworkIdentity, _ body: (BucketUserRegister) async throws(NetworkError) -> R
     ) async throws(NetworkError) -> R {
@@ -36,7 +35,6 @@ extension NetworkAdministrator {
 extension NetworkDirectory {
     private var unfinishedFile: String { path + "/unfinished.json" }
 
-    /// Users with changes that may not have reached all servers.
     func unfinishedUsers() throws(NetworkError) -> [UserName] {
         try (PrivateFile.readJSON([String].self, from: unfinishedFile) ?? []).compactMap { try? UserName($0) }
     }
@@ -77,8 +75,8 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Completes changes whose process ended halfway, until the task is cancelled. Otherwise an account could stay
-    /// without room for any connection, and its user would never be told why.
+    /// Completes interrupted changes until the task is cancelled. Otherwise an account could stay without room for any
+    /// connection, and its user would never be told why.
     func finishActs() async {
         var told: NetworkError?
         while !Task.isCancelled {

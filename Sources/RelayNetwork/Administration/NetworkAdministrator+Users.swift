@@ -31,8 +31,7 @@ public struct NetworkUser: Hashable, Sendable {
 }
 
 extension NetworkAdministrator {
-    /// Makes a user, or changes an existing one at once. Either gets credentials for a new key; earlier keys stay
-    /// valid.
+    /// Makes a user, or changes an existing one at once. Either gets a new key; earlier keys stay valid.
     /// - Parameters:
     ///   - rights: an existing user keeps what is not named; a new user gets all of it.
     ///   - expires: when the account expires, in seconds since 1970; nil leaves an existing user's unchanged.

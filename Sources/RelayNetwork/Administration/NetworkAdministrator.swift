@@ -263,7 +263,7 @@ public struct NetworkAdministrator: Sendable {
         return reason
     }
 
-    /// Seconds since 1970.
+    /// In seconds since 1970.
     static var now: Int64 { Int64(Date().timeIntervalSince1970) }
 }
 

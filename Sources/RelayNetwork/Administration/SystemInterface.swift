@@ -8,7 +8,6 @@ struct SystemInterface: Sendable {
         var server: String
         var number: Int64
         var account: String
-        /// The public key that it logged in with.
         var key: String
         var client: String?
         var address: String?
@@ -190,7 +189,6 @@ struct SystemInterface: Sendable {
         return answer
     }
 
-    /// Throws the server's reason if the answer is a refusal.
     private static func check(_ answer: MessageValue) throws(NetworkError) {
         let error = answer["error"] ?? .null
         guard error.isNull, answer["data"]?.isNull == false else {

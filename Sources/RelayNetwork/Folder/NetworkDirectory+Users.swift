@@ -36,7 +36,6 @@ extension NetworkDirectory {
         try record(of: UserName(user))?.standing ?? UserStanding()
     }
 
-    /// Makes a user, or changes an existing one's rights and end; keys and account stay.
     func establish(_ name: UserName, rights: AccessRights, expires: Int64?) throws(NetworkError) {
         try identified { identity throws(NetworkError) in
             guard var record = try record(of: name) else {
@@ -112,7 +111,6 @@ extension NetworkDirectory {
         }
     }
 
-    /// Whether this machine has a valid key of its own as this user.
     func hasOwnKey(of name: UserName) throws(NetworkError) -> Bool {
         let record = try knownRecord(of: name)
         return try ownKey(record, of: name).map { record.keys[$0.index].revoked == nil } ?? false
@@ -162,7 +160,6 @@ extension NetworkDirectory {
     func recordPath(of name: UserName) -> String { "\(users)/\(name).json" }
     func tokenPath(ofAccount account: String) -> String { "\(resolver)/\(account).jwt" }
 
-    /// The user who owns an account; nil if it is not a user's.
     func user(ofAccount account: String) -> UserName? {
         guard let key = try? NKey(account), key.kind == .account,
             let token = try? PrivateFile.read(tokenPath(ofAccount: account))

@@ -74,8 +74,7 @@ public struct NetworkDirectory: Hashable, Sendable {
         return try FileLock.isHeld(hostLock, against: .shared)
     }
 
-    /// The lock of the folder's only host; nil if another host holds it. That one is not waited for, as it may be
-    /// suspended.
+    /// The lock of the folder's only host; nil if another has it. That one is not waited for: it may be suspended.
     func takeHostLock() async throws(NetworkError) -> FileLock? {
         while true {
             if let lock = try FileLock.attempt(hostLock, .exclusive) { return lock }

@@ -16,7 +16,7 @@ package enum PrivateFile {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .system(path, errno) }
     }
 
-    /// Makes a folder of the network, and removes others' access to an existing one.
+    /// Also removes others' access to an existing folder.
     static func makeClosedFolder(_ path: String) throws(NetworkError) {
         try makeFolder(path)
         var status = stat()

@@ -44,8 +44,7 @@ struct DiskGuard: Hashable, Sendable {
     /// What the server was last told; nil if unknown, so that the next observation tells it.
     private var accepts: Bool?
 
-    /// - Parameter isFresh: whether the server has just started and so stores messages; others may have been told not
-    ///   to.
+    /// - Parameter isFresh: whether the server has just started; an older one may have been told to store nothing.
     init(reserved: Int64, isFresh: Bool) {
         self.reserved = reserved
         accepts = isFresh ? true : nil

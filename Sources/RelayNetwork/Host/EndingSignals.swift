@@ -78,7 +78,6 @@ package struct EndingSignals {
 
     private static let hungUp = NIOLockedValueBox((watcher: AsyncStream<Int32>.Continuation?.none, isTaken: false))
 
-    /// Waits for the first signal or the task's cancellation.
     static func wait(isWanted: Bool = true) async {
         guard isWanted else { return (try? await Pause.untilCancelled()) ?? () }
         let signals = EndingSignals()

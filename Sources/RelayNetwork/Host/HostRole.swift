@@ -2,8 +2,7 @@ import Logging
 import NATS
 import Relay
 
-/// The users of the network's account that serve it. The one that answers cannot change it, and the one that changes it
-/// does not answer.
+/// The network's own users that serve it. The one that answers cannot change it; the one that changes it cannot answer.
 enum HostRole: String {
     /// Answers requests, to the reply subjects that the server makes for imports.
     case answering

@@ -3,8 +3,7 @@ import NATS
 import Platform
 import Relay
 
-/// The server of a private network, and the host's work for each of its processes: waiting for an answer, provisioning,
-/// announcing, answering services, and watching users' consumers and the disk.
+/// The server of a private network, and the host's work for each of its processes.
 struct HostedServer: Sendable {
     let directory: NetworkDirectory
     let options: NetworkHost.Options
@@ -104,7 +103,6 @@ struct HostedServer: Sendable {
             }, { await NetworkAdministrator(directory: directory, logger: log).finishActs() })
     }
 
-    /// Makes whatever the plan lacks, and subscribes the services.
     private func provision(
         _ plan: NetworkPlan, _ jetStream: JetStream, _ answering: NATSConnection
     ) async throws -> NetworkServices {

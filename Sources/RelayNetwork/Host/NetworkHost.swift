@@ -94,8 +94,7 @@ public struct NetworkHost: Sendable {
 }
 
 extension NetworkDirectory {
-    /// Does a host's work with this machine's `nats-server`, as the folder's only host, and tells clients why it
-    /// failed.
+    /// Does a host's work as the folder's only host, and tells clients why it failed.
     func host(
         _ options: NetworkHost.Options,
         _ work: (Logger, ServerProgram) async throws(NetworkError) -> NetworkHost.Outcome

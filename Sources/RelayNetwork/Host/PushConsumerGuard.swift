@@ -5,18 +5,17 @@ import Relay
 
 /// Deletes consumers that make JetStream write to subjects of their maker's choice, and those that push letters.
 ///
-/// A push consumer's delivery subject is in the body of the request, which no permission covers. The server delivers to
-/// literal subscriptions only, and the network has none; this is a second safeguard. Letters are for their owner alone,
-/// and anything pushed to an inbox reaches everyone who listens to all inboxes.
+/// No permission covers a push consumer's delivery subject, which is in the body of the request. The server delivers to
+/// literal subscriptions only, and the network has none; this is a second safeguard. Letters are for their owner, and
+/// anything pushed to an inbox reaches everyone who listens to all inboxes.
 ///
-/// It also limits each user's share of consumers and presence entries, which a server does not. A banned or deactivated
-/// user loses all of both.
+/// It also limits each user's share of consumers and presence entries, as a server does not, and deletes those of
+/// banned or deactivated users.
 struct PushConsumerGuard: Sendable {
     static let subject = "$JS.EVENT.ADVISORY.API"
     /// Push consumers may deliver topics and buckets here, to the inboxes of clients.
     private static let inboxes = "_INBOX."
 
-    /// Where the server reports deleted consumers.
     static let ends = "$JS.EVENT.ADVISORY.CONSUMER.DELETED.*.*"
     static let control = NetworkNames.control(of: "*")
     /// How long new consumers of a user who was just shut out are deleted at once: until the connections have ended.
@@ -208,7 +207,6 @@ struct ConsumerShares: Sendable {
     let bound: Int
     private var owners: [Place: UserName] = [:]
     private var owned: [UserName: Set<Place>] = [:]
-    /// Users who were just shut out, and until when their new consumers are deleted at once.
     private var out: [UserName: ContinuousClock.Instant] = [:]
 
     init(bound: Int) { self.bound = bound }

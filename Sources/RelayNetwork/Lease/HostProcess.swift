@@ -1,6 +1,5 @@
 import Platform
 
-/// Why a host gave up, for the client that started it.
 struct HostFailure: Codable, Hashable, Sendable {
     var reason: String
     /// Whether the server is missing, which clients report in their own words.

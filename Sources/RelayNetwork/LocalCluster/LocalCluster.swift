@@ -20,7 +20,6 @@ public struct LocalCluster: Hashable, Sendable {
     }
 
     var servers: String { directory.path + "/servers" }
-    /// The processes and the ports, kept for the next host.
     var processesFile: String { directory.path + "/processes.json" }
 
     func server(_ index: Int) -> LocalClusterServer {

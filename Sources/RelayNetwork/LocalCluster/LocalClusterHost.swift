@@ -62,7 +62,6 @@ extension LocalCluster {
         return chosen
     }
 
-    /// The processes and ports of the newest host; nil if unknown.
     func processes() -> LocalClusterProcesses? {
         try? PrivateFile.readJSON(LocalClusterProcesses.self, from: processesFile)
     }
@@ -106,7 +105,6 @@ private struct LocalClusterRun: Sendable {
         known.servers.map { ServerAddress(host: "127.0.0.1", port: $0.port) }
     }
 
-    /// Runs until a signal arrives or it cannot continue, as when a server never answers.
     func run() async throws(NetworkError) -> NetworkHost.Outcome {
         try letStore()
         return try await untilOneEnds(

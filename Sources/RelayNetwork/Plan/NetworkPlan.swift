@@ -16,7 +16,6 @@ struct NetworkPlan: Codable, Hashable, Sendable {
             NetworkNames.topicStream(of: names.namespace), ["\(names.hash).>"], discard: .old, bounds: settings.topics)
     }
 
-    /// The buckets: the users' shared one, the postbox registers, exclusive sessions, and presence.
     var buckets: [StreamConfiguration] {
         var shared = Self.bucket(names.namespace)
         shared.bound(by: settings.bucket)
@@ -116,9 +115,8 @@ public struct NetworkPlacement: Codable, Hashable, Sendable {
 /// is in memory, as it is worthless after a restart.
 ///
 /// An entry's key is `<user>.<device>.<topic>`, since imports can only tell subjects apart: a user's account writes
-/// below its own name, and reads others' entries that end in a granted topic. One key per user with a list of topics
-/// would reveal all of them. Clients enter only a limited number of topics, the last that their user viewed, so that no
-/// one writes thousands of entries every half minute.
+/// below its own name, and reads others' entries in a granted topic. One key per user with a list of topics would
+/// reveal all of them. Clients enter only the last few topics that their user viewed, to write little.
 enum PresenceBucket {
     static let name = NetworkNames.presence
     static let stream = NetworkNames.stream(ofBucket: name)

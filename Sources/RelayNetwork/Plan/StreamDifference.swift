@@ -43,7 +43,6 @@ struct StreamDifference: Hashable, Sendable {
 
     private static func changes(_ plan: StreamConfiguration, _ present: MessageMap, _ state: MessageMap) -> [Change] {
         var changes: [Change] = []
-        /// - Parameter isLoss: whether changing the setting loses anything.
         func plans(_ key: String, _ planned: MessageValue?, _ loss: Loss = .messages, if isLoss: Bool = false) {
             guard let planned, present[key] != planned else { return }
             changes.append(Change(key: key, present: present[key], planned: planned, loss: isLoss ? loss : nil))
@@ -119,7 +118,6 @@ extension JetStream {
         return part
     }
 
-    /// The server's description of a stream; nil if there is none.
     func description(of stream: String) async throws(NATSError) -> MessageValue? {
         do throws(NATSError) {
             let description = try await ask("STREAM.INFO.\(stream)")

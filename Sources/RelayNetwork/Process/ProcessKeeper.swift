@@ -2,7 +2,6 @@ import Logging
 import NIOConcurrencyHelpers
 import Platform
 
-/// Keeps a process running by replacing each one that ends.
 struct ProcessKeeper: Sendable {
     struct Start: Sendable {
         var command: [String]

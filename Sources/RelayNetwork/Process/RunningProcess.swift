@@ -77,8 +77,7 @@ enum Pause {
     }
 }
 
-/// Polls until there is a result.
-/// - Throws: `NetworkError.timedOut` with `what`.
+/// Polls until there is a result; throws `NetworkError.timedOut(what)`.
 func awaited<R>(
     _ what: String, within limit: Duration, every pause: Duration = .milliseconds(20),
     _ look: () async throws(NetworkError) -> R?
@@ -91,7 +90,6 @@ func awaited<R>(
     }
 }
 
-/// Retries after a pause while the error may pass.
 func persist<R>(
     until end: ContinuousClock.Instant, every pause: Duration, where mayPass: (NetworkError) -> Bool = { _ in true },
     _ body: () async throws -> R

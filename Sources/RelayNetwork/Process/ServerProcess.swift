@@ -83,7 +83,6 @@ package final class ServerProcess: Sendable {
         force.cancel()
     }
 
-    /// How long children that the process leaves behind may take to end.
     private static let childGrace = Duration.seconds(10)
 
     private func waitOnThread() {
@@ -142,7 +141,6 @@ enum ProcessStart {
         return .success(id)
     }
 
-    /// Calls the body with a null-terminated array of C strings.
     private static func withCStrings<R>(
         _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>?) -> R
     ) -> R {

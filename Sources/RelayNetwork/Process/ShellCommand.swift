@@ -62,7 +62,7 @@ package enum ShellCommandError: Error, Hashable, Sendable {
 /// process ends first; this class does.
 private final class CommandRun: Sendable {
     private struct State {
-        /// The shell, the leader of the group, while it runs.
+        /// The shell, while it runs.
         var leader: Int32?
         var hasEnded = false
         var isToEnd = false
@@ -70,8 +70,7 @@ private final class CommandRun: Sendable {
     }
 
     /// Runs `$1` in a shell without input. The shell's own input is a pipe without data whose only writing end is held
-    /// here. It closes when this process ends; the reader, in the same group and no child of the shell, then kills the
-    /// group.
+    /// here. It closes when this process ends; the reader, in the same group, then kills the group.
     private static let script = """
         exec 3<&0 </dev/null
         ( { read -r _ <&3; kill -s KILL 0; } >/dev/null 2>&1 & )

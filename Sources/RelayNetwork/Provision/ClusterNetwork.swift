@@ -38,7 +38,6 @@ public struct ClusterNetwork: Codable, Hashable, Sendable {
         }
     }
 
-    /// The authorities to trust, in PEM; nil for those of the system.
     func authority() throws(NetworkError) -> String? {
         try authorityFile.map { file throws(NetworkError) in try PrivateFile.text(in: file) }
     }
@@ -62,7 +61,6 @@ extension NetworkDirectory {
         return NetworkDirectory(path: dataFolder(environment) + "/networks/" + name)
     }
 
-    /// Checks a network's name, which also names its stream and bucket.
     static func check(name: String) throws(NetworkError) {
         guard (1...32).contains(name.utf8.count), !name.hasPrefix("relay_"), !name.hasPrefix("-"), name.isWord() else {
             throw .invalidProvision(

@@ -149,7 +149,6 @@ public struct NetworkProvision: Sendable {
         return report
     }
 
-    /// Signs the users' accounts again if the servers need another form of them or the settings have changed.
     private func renewAccounts(_ mappings: UserPermissions.MappingStyle) throws(NetworkError) {
         guard !options.isRehearsal else { return }
         try AccountSigner.bringUpToDate(directory, mappings: mappings)

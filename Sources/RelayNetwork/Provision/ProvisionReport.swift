@@ -61,7 +61,6 @@ public struct ProvisionReport: Hashable, Sendable {
 }
 
 extension AccountClaims {
-    /// The differences of the servers' token of an account, in words.
     func differences(from present: String) -> [String] {
         guard let claims = try? AccountClaims.decode(present) else { return ["its token cannot be read"] }
         var changes: [String] = []
@@ -77,7 +76,6 @@ extension AccountClaims {
         return changes
     }
 
-    /// The parts of an account that the network decides, by name.
     private var parts: [String: Set<String>] {
         [
             "limits": Self.lines(grant.limits), "signing key": Set((grant.signingKeys ?? []).map(\.key)),
@@ -92,7 +90,6 @@ extension AccountClaims {
         (try? JSONText.parse(bytes: Wire.json(value))) ?? .null
     }
 
-    /// The entries of a JSON object, each as a text.
     private static func lines(_ value: some Encodable) -> Set<String> {
         Set((json(value).mapValue?.entries ?? []).map { "\($0.key.stringValue ?? "") \(JSONText.text($0.value))" })
     }

@@ -146,13 +146,12 @@ extension MessageValue {
 struct StreamStandings: Hashable, Sendable {
     var streams: [NetworkReport.Stream] = []
     var postboxes = NetworkReport.Postboxes()
-    /// Streams known only by name.
     var missing: [String] = []
     var isClosed = false
     /// The number of further streams that were not described in time.
     var untold = 0
 
-    /// Adds a page of the list; returns how many streams it covers.
+    /// Returns how many streams a page covers.
     fileprivate mutating func take(_ page: MessageValue, from server: String) -> Int {
         let (told, named) = (page["streams"]?.arrayValue ?? [], page["missing"]?.arrayValue ?? [])
         for stream in told.compactMap({ NetworkReport.Stream($0, toldBy: server) }) {

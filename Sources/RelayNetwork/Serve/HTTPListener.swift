@@ -45,11 +45,9 @@ struct HTTPListener: Sendable {
 
     private static let backlog: Int32 = 16
     static let limit = 64
-    /// Maximum size of a request's body, in bytes.
     static let maximumBody = 16 << 10
     private static let patience = TimeAmount.seconds(30)
 
-    /// Starts to listen, with TLS if the PEM files of a certificate chain and its key are named.
     static func start(
         at address: HTTPAddress, certificate: (chain: String, key: String)? = nil,
         _ answer: @escaping @Sendable (HTTPQuestion) async -> HTTPAnswer

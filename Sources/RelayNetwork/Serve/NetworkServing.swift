@@ -35,7 +35,6 @@ public struct NetworkServing: Sendable {
     private struct Life {
         var state: ServiceState
         var services: NetworkServices?
-        /// Whether no further services may start.
         var isEnding = false
     }
 
@@ -203,7 +202,7 @@ struct ServiceState: Hashable, Sendable {
         return text
     }
 
-    /// Seconds with nine decimals, in any locale.
+    /// Independent of the locale.
     private static func seconds(_ time: Duration) -> String {
         let nanoseconds = time.wholeNanoseconds
         let rest = "\(nanoseconds % 1_000_000_000)"

@@ -5,7 +5,6 @@ import NATS
 public struct ServiceAccess: Sendable, CustomStringConvertible, CustomReflectable {
     /// The servers' addresses.
     public let servers: [String]
-    /// The authorities to trust for them, in PEM; nil for those of the system.
     let authority: String?
     let plan: NetworkPlan
     let issuer: UserTokenIssuer
@@ -24,7 +23,6 @@ public struct ServiceAccess: Sendable, CustomStringConvertible, CustomReflectabl
         var signingKey: String
     }
 
-    /// The file's text, which is a secret.
     func text() -> String {
         let content = issuer.signingKey.withSeedText { seed in
             Content(servers: servers, authority: authority, plan: plan, account: issuer.account.text, signingKey: seed)

@@ -16,7 +16,6 @@ public struct TokenService: Sendable {
         (self.administrator, self.secret) = (administrator, secret)
     }
 
-    /// Answers a request; nil if it is not for this service.
     func answer(_ question: HTTPQuestion) async -> HTTPAnswer? {
         let parts = question.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count >= 2, parts[0].isEmpty, parts[1] == "tokens" else { return nil }

@@ -118,7 +118,6 @@ extension NetworkListener.TLS {
         authorityFile ?? (certificate.isSelfSigned ? certificateFile : nil)
     }
 
-    /// The same with absolute paths.
     fileprivate var absolute: NetworkListener.TLS {
         NetworkListener.TLS(
             certificateFile: PrivateFile.absolute(certificateFile), keyFile: PrivateFile.absolute(keyFile),

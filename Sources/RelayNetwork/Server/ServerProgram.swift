@@ -113,7 +113,6 @@ package enum LoopbackPort {
         throw .serverFailed("no port of 127.0.0.1 is free.")
     }
 
-    /// Whether a port is free, found by listening briefly.
     static func isFree(_ port: Int) -> Bool {
         guard UInt16(exactly: port) ?? 0 > 0, let wanted = try? SocketAddress(ipAddress: "127.0.0.1", port: port) else {
             return false

@@ -7,11 +7,9 @@ import Relay
 /// other hosts (a queue group), announces that it does, and watches users' consumers.
 ///
 /// The server vouches for the client: a request that comes through an import carries its account. A user's requests
-/// queue behind each other, and are refused when too many wait. Each one is answered, as the server remembers
-/// unanswered requests.
+/// queue, and are refused when too many wait. All are answered, as the server remembers unanswered ones.
 struct NetworkServices: Sendable {
     static let subjects = ServiceEndpoint.allCases.map(\.subject)
-    /// The queue group.
     static let queue = "relay-hosts"
 
     let postboxes: PostboxService

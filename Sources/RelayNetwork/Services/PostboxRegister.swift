@@ -40,7 +40,6 @@ struct PostboxRegister: Codable, Hashable, Sendable {
         return postboxes[index]
     }
 
-    /// A postbox's title; nil if it is the name.
     private func title(_ text: String?, of name: String) throws(PostboxReply.Failure) -> String? {
         guard let text, PostboxRequest.title(text) == text else { throw .invalidTitle }
         guard text != name else { return nil }

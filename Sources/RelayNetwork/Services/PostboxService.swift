@@ -177,11 +177,9 @@ struct PostboxService: Sendable {
 }
 
 extension StreamInfo {
-    /// The size of a nearly empty letter in bytes.
     private static let smallestLetter: UInt64 = 64
 
-    /// Whether the stream accepts no letter, by number or size. If it accepts only small ones, it refuses large ones
-    /// itself.
+    /// Whether the stream accepts no letter at all; it refuses single large ones itself.
     var isFull: Bool {
         func isReached(_ bound: Int64?, by held: UInt64) -> Bool { bound.map { $0 > 0 && held >= UInt64($0) } ?? false }
         return isReached(configuration.maximumMessages, by: state.messages)

@@ -39,7 +39,6 @@ struct ServiceDiscovery: Sendable {
         }
     }
 
-    /// Answers a request; nil if it is invalid or for another service.
     static func answer(to subject: String, _ id: String, _ figures: ServiceFigures) -> MessageValue? {
         let tokens = subject.split(separator: ".").map(String.init)
         guard (2...4).contains(tokens.count), tokens[0] == "$SRV", tokens.count < 3 || tokens[2] == name,

@@ -26,7 +26,6 @@ enum ServiceEndpoint: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The answer to a request that is refused.
     var refusal: [UInt8] {
         switch self {
         case .namespace: Self.noNames

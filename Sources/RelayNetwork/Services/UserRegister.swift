@@ -6,8 +6,7 @@ protocol UserRegister: Sendable {
     func record(of user: UserName) async throws(NetworkError) -> UserRecord?
     func block() async throws(NetworkError) -> UserStanding.Decision?
     func user(ofAccount account: String) async -> UserName?
-    /// Uses up an invitation for a key, and registers the key. A repeated request for the same key means that the
-    /// answer was lost.
+    /// Uses up an invitation for a key, and registers the key. A repeated request means that the answer was lost.
     func redeem(
         _ invitation: String, for key: String, of user: UserName, at now: Int64
     ) async throws(NetworkError) -> UserRecord
@@ -126,7 +125,6 @@ struct BucketUserRegister: UserRegister {
         return (known?.value ?? [], known?.revision ?? 0)
     }
 
-    /// Revokes an invitation; false if it was used before that.
     func revoke(invitation: String) async throws(NetworkError) -> Bool {
         try await claim(invitation, as: Self.revoked) == Self.revoked
     }
