@@ -12,8 +12,7 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         public var maximumAge: Int64 = 0
         /// Most bytes of one message.
         public var maximumMessageBytes: Int32 = 1 << 20
-        /// Maximum number of readers of all users together, as the server does not count them per user; fixed when the
-        /// stream is made.
+        /// Maximum number of readers, of all users together; fixed when the stream is made.
         public var maximumConsumers: Int
     }
 
@@ -47,8 +46,7 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
     public var bucket = StreamBounds(maximumBytes: 64 << 20, maximumConsumers: 20_000)
     /// The limits of each user's account.
     public var users = UserLimits()
-    /// How often the server syncs the disk, in seconds: the most that a power failure can lose. Fixed at 120 before
-    /// 2.10.
+    /// How often the server syncs the disk, in seconds: the most that a power failure loses. 120 before 2.10.
     public var syncInterval: Int64 = 5
     /// Disk space to keep free, in bytes; with less, nothing more is stored.
     public var reservedDiskBytes: Int64 = 512 << 20

@@ -67,8 +67,7 @@ struct UserRecord: Codable, Hashable, Sendable {
         return deciding.isEmpty || deciding.contains { $0.revoked == nil }
     }
 
-    /// All revocations of keys: a server accepts a key whose entry is missing. An invitation to a closed account is
-    /// void meanwhile.
+    /// All revocations of keys: a server accepts a key without one. A closed account voids its invitation meanwhile.
     func revocations(isClosed: Bool) -> [String: Int64] {
         var void = keys.filter { $0.revoked != nil }.map(\.publicKey)
         if isClosed, let invitation { void.append(invitation.key) }

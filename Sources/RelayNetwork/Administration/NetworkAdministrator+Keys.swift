@@ -44,8 +44,7 @@ extension NetworkAdministrator {
         }
     }
 
-    /// Makes a key of a user, and credentials for it. The secret is not stored, except for this machine's own key; if
-    /// it is lost, make another key.
+    /// Makes a key of a user, and credentials for it. Their secret is not stored, except for this machine's own key.
     /// - Parameters:
     ///   - rights: a subset of the user's rights; all of them if empty.
     ///   - expires: when the credentials expire, in seconds since 1970; nil for when the user does.
@@ -97,7 +96,7 @@ extension NetworkAdministrator {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
         return try await alone { identity throws(NetworkError) in
-            // First the invitation: anyone who uses it at this moment either already has a key when this ends, or never
+            // First the invitation: anyone using it at this moment either has a key by the time this ends, or never
             // gets one.
             if let invitation = try directory.knownRecord(of: user).invitation {
                 _ = try await close(invitation, of: user, identity)

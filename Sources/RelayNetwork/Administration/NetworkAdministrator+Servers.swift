@@ -82,8 +82,7 @@ extension NetworkAdministrator {
         while !Task.isCancelled {
             do throws(NetworkError) {
                 if try !directory.unfinishedUsers().isEmpty {
-                    // Anything found under the lock is unfinished; without it, another administrator may still be at
-                    // work.
+                    // Under the lock no other administrator can still be at work on them.
                     let left = try await alone { _ throws(NetworkError) in try directory.unfinishedUsers() }
                     let finished = Set(left).subtracting(try directory.unfinishedUsers())
                     if !finished.isEmpty {

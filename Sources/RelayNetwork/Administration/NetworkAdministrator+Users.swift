@@ -70,8 +70,7 @@ extension NetworkAdministrator {
     /// Sets when a user's account expires. A time in the past ends its connections at once.
     /// - Parameters:
     ///   - end: seconds since 1970; nil for never.
-    ///   - reason: sent at once to the user's clients, with a later end, as the server gives no reason when that time
-    ///     comes.
+    ///   - reason: sent at once to the user's clients: when the time comes, the server gives no reason.
     public func expire(user: String, at end: Int64?, reason: String? = nil) async throws(NetworkError) {
         try await change(user, reason, newEnd: { "\(NetworkUser.words(untilEnd: end)): \($0)" }) { $0.expires = end }
     }

@@ -59,8 +59,7 @@ public struct NetworkAdministrator: Sendable {
         }
     }
 
-    /// Bans a user until ``unban(user:)``: connections end, each login is told why and nothing else, and no new
-    /// credentials are issued.
+    /// Bans a user until ``unban(user:)``: connections end, each login is only told why, and no credentials are issued.
     /// - Returns: false if the user was already banned; the newest reason counts.
     @discardableResult
     public func ban(user: String, reason: String? = nil) async throws(NetworkError) -> Bool {

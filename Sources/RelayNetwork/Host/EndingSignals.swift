@@ -5,8 +5,7 @@ import Platform
 
 /// Watches TERM, INT and HUP, so that a process can leave the network in order before it ends, and on request TSTP, so
 /// that it can do so before it stops. A second signal has its default action, except for HUP, as a closed terminal
-/// sends several, and TSTP, which is dropped while an earlier one is being handled. One instance at a time in a
-/// process.
+/// sends several, and TSTP, which is dropped while an earlier one is being handled. One at a time in a process.
 package struct EndingSignals {
     package let numbers: AsyncStream<Int32>
     private let source: (any DispatchSourceRead)?
@@ -41,8 +40,7 @@ package struct EndingSignals {
     package func stop() { cprocess_stop() }
 
     /// Restores the signals' default actions.
-    /// - Parameter endsProcess: whether the process ends once its work is done; a closed terminal does not end it
-    ///   sooner.
+    /// - Parameter endsProcess: whether the process is about to end; a closed terminal then does not end it sooner.
     package func cancel(endsProcess: Bool = false) {
         source?.cancel()
         Self.hungUp.withLockedValue { $0.watcher = nil }
@@ -64,8 +62,7 @@ package struct EndingSignals {
     package static func hangUp() -> HangUp {
         let before = signal(SIGHUP, SIG_IGN)
         return hungUp.withLockedValue { state in
-            // Ignored since the last call, or from the start, as by nohup. Swift can compare C functions only by
-            // address.
+            // Ignored since the last call, or from the start, as by nohup. Swift compares C functions only by address.
             if unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self), !state.isTaken {
                 return .ignored
             }

@@ -67,8 +67,7 @@ extension LocalCluster {
     private static let withoutLeader = NetworkError.timedOut("Finding the stream's leader")
 
     /// Kills a server and keeps the host from restarting it for as long as the result is kept.
-    /// - Throws: `NetworkError.file` if another program rehearses the same fault, `.notRunning` if there is no such
-    ///   server.
+    /// - Throws: `NetworkError.file` if another program rehearses this, `.notRunning` without such a server.
     package func stopServer(named name: String) async throws(NetworkError) -> Rehearsal {
         let index = try index(ofServer: name)
         let path = server(index).outageLock

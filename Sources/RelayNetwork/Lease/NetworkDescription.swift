@@ -18,8 +18,7 @@ public struct NetworkDescription: Codable, Hashable, Sendable {
     public var certificateName: String?
     /// The authorities to trust for it; nil for those of the system.
     public var authorityFile: String?
-    /// The address it was told to listen on, such as `tls://0.0.0.0:4222`; nil for a port of its own choice on
-    /// 127.0.0.1.
+    /// The address it was told to listen on, such as `tls://0.0.0.0:4222`; nil for any port of 127.0.0.1.
     public var listens: String?
 
     /// The first server's address.

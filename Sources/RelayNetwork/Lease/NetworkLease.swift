@@ -1,8 +1,7 @@
 import NIOConcurrencyHelpers
 import Platform
 
-/// A client's share in the private network, which stays up while one is held. The kernel releases the share if the
-/// process dies.
+/// A client's share in the private network, which stays up while one is held. It ends with the process, even if killed.
 public final class NetworkLease: Sendable {
     /// The network's folder.
     public let directory: NetworkDirectory

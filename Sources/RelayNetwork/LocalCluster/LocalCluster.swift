@@ -49,8 +49,7 @@ public struct LocalCluster: Hashable, Sendable {
     // MARK: A background service: `parley network cluster start` and `stop`
 
     /// Starts the cluster, with everything stored earlier, and keeps it running until ``stop()``.
-    /// - Parameter hostCommand: an executable and its arguments that run ``LocalClusterHost/run()`` for this folder, in
-    ///   this process's environment.
+    /// - Parameter hostCommand: an executable and its arguments that run ``LocalClusterHost/run()`` for this folder.
     /// - Throws: `NetworkError.invalidProvision` if the folder is another network's, `.serverMissing`, `.hostFailed`
     ///   with the host's own reason, `.hostNotStarted` or `.timedOut`.
     public func start(

@@ -199,8 +199,8 @@ private struct LocalClusterRun: Sendable {
     /// How long starting waits for leaders. One leaderless stream must not hold back the others.
     private static let leaderTimeout = Duration.seconds(30)
 
-    /// Waits until every stream has a leader: restarting servers list a stream before they agree on one, and until then
-    /// publishing to it gets no answer.
+    /// Waits until every stream has a leader. Restarting servers list a stream before they agree on one, and publishing
+    /// to it gets no answer until then.
     /// - Throws: `NetworkError.invalidProvision` if a stream that existed is gone, as when it could not be made.
     private func awaitLeaders() async throws(NetworkError) {
         let identity = try IdentityFiles(folder: directory.keys).read()

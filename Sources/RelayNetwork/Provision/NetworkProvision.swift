@@ -57,8 +57,7 @@ public struct NetworkProvision: Sendable {
     }
 
     /// Compares the servers with the plan, and makes and changes what it may.
-    /// - Throws: `NetworkError.invalidProvision`, `.connection` or `.refused`. The next run continues with what was
-    ///   made.
+    /// - Throws: `NetworkError.invalidProvision`, `.connection` or `.refused`. What was made stays for the next run.
     public func run() async throws(NetworkError) -> ProvisionReport {
         var cluster = try wanted()
         let addresses = try cluster.addresses()

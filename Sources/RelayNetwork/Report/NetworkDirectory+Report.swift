@@ -4,8 +4,8 @@ import Relay
 extension NetworkDirectory {
     private static let patience = Duration.seconds(10)
 
-    /// Queries the state of a network on a cluster: its servers, streams and services, and who is connected. The report
-    /// names what does not answer in time.
+    /// Queries a cluster's servers, streams, services and connections. The report names those that do not answer in
+    /// time.
     /// - Throws: `NetworkError.connection` if no server can be reached, `.notRunning` if there is none.
     package func report() async throws(NetworkError) -> NetworkReport {
         let identity = try NetworkIdentity.open(in: self)
@@ -167,8 +167,7 @@ struct StreamStandings: Hashable, Sendable {
 }
 
 extension JetStream {
-    /// The state of all streams: leaders, copies and content. Servers ask each stream's leader, and wait some seconds
-    /// for those that do not answer.
+    /// The state of all streams. Servers ask each stream's leader, and wait some seconds for those that do not answer.
     func standings(until end: ContinuousClock.Instant) async throws(NATSError) -> StreamStandings {
         var found = StreamStandings()
         found.isClosed = try await accountInfo().limits?.storage == NetworkAccount.closedStorage

@@ -45,8 +45,7 @@ public struct NetworkServing: Sendable {
     }
 
     /// Answers requests until a signal arrives or the task is cancelled. If a server is lost, it connects to another.
-    /// - Throws: `NetworkError.invalidListener`, `.invalidCertificate`, `.file`, or `.invalidProvision` for invalid
-    ///   servers.
+    /// - Throws: `NetworkError.invalidListener`, `.invalidCertificate`, `.file` or `.invalidProvision`.
     public func run() async throws(NetworkError) {
         let folder = try access.authority.map { text throws(NetworkError) in
             let folder = try TemporaryFolder.make("serve")

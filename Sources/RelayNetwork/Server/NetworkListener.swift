@@ -30,8 +30,7 @@ public struct NetworkListener: Codable, Hashable, Sendable {
     /// seconds since 1970, nil for the current time.
     ///
     /// - Parameter text: an IP address or `localhost`, optionally with a port; the default port is 4222.
-    /// - Throws: `NetworkError.invalidListener`, as for an address beyond this machine without TLS, or
-    ///   `.invalidCertificate`.
+    /// - Throws: `NetworkError.invalidListener`, as for another machine's access without TLS, or `.invalidCertificate`.
     public init(listen text: String, tls: TLS? = nil, now: Int64? = nil) throws(NetworkError) {
         let address: ServerAddress
         do throws(NATSError) { address = try ServerAddress(parsing: text) } catch {

@@ -74,8 +74,7 @@ package enum ServerExecutable {
 package enum ServerProbe {
     private static let patience = TimeAmount.seconds(10)
 
-    /// Whether the server sends INFO within ten seconds, which a busy machine may need; false at once if none listens.
-    /// No thread waits.
+    /// Whether the server sends INFO within ten seconds, as a busy machine may need. False at once if none listens.
     package static func answers(at address: ServerAddress) async -> Bool {
         do {
             let place = try SocketAddress(ipAddress: address.host, port: address.port)
