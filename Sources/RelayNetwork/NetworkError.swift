@@ -74,7 +74,7 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
         case .invalidUserName(let name):
             "\(name.debugDescription) cannot be a user's name: use 1 to 64 letters, digits, +, =, _ and -, and begin with a letter, a digit or _."
         case .userNameTaken(let name, let other):
-            "\(name) cannot be a user's name: the network has the user \(other), and capitals alone do not tell users apart. Use \(other), or another name."
+            "\(name) cannot be a user's name: the network has the user \(other), and names must differ in more than case. Use \(other), or another name."
         case .unknownUser(let name):
             "The network has no user \(name.debugDescription): `parley network user add` makes one."
         case .userBanned(let name, let reason):
@@ -85,11 +85,11 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
             "The access of \(name) has ended: it held \(NetworkUser.words(untilEnd: end)). `parley network user expire \(name) 30d` extends it."
         case .unknownKey(let sentence): sentence
         case .tooManyKeys(let name):
-            "\(name) has too many keys, and no more are made: \(UserKey.limit) that hold, or more with their rights and revocations than is kept of one user. `parley network key revoke \(name) KEY` ends one; those with an end are forgotten a week after it."
+            "\(name) has too many keys: \(UserKey.limit) valid ones, or too much is stored about them all. `parley network key revoke \(name) KEY` revokes one; expired ones are forgotten after a week."
         case .keyInUse(let name):
-            "This machine has a key for --as \(name) already. Name a file for another one by --out, or revoke the first: `parley network key list \(name)` shows it."
+            "This machine already has a key for --as \(name). Write another one to a file with --out, or revoke the first: `parley network key list \(name)` shows it."
         case .keyRevoked(let name):
-            "The key of \(name) on this machine was revoked, and none takes its place by itself. `parley network key new \(name)` makes another for --as \(name)."
+            "The key of \(name) on this machine was revoked, and is not replaced automatically. `parley network key new \(name)` makes another for --as \(name)."
         case .invalidReason:
             "The reason cannot be used: write at most \(NetworkAdministrator.maximumReasonLength) bytes on one line."
         case .invalidGrant(let topics, let reason): "The topics \(topics.debugDescription) cannot be granted: \(reason)"
@@ -97,7 +97,7 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
         case .damaged(let path, let reason):
             "\(path) is damaged: \(reason). Restore it, or move the network's folder away to begin a new network."
         case .invalidSettings(let path, let reason):
-            "\(path) cannot be used: \(reason). Correct it, or remove it to have the standard settings."
+            "\(path) cannot be used: \(reason). Correct it, or remove it to use the default settings."
         case .invalidListener(let sentence), .invalidCertificate(let sentence), .invalidProvision(let sentence):
             sentence
         case .invitation(let failure): failure.description
@@ -107,12 +107,13 @@ public enum NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
         case .serverFailed(let reason): "nats-server does not keep running: \(reason)"
         case .hostNotStarted(let reason): "The private network could not be started: \(reason)."
         case .hostFailed(let sentence): sentence
-        case .timedOut(let what): "\(what) took too long. Try again, and read the network's host.log if it stays so."
-        case .notRunning: "The private network does not run: start it with `parley network start`."
-        case .refused(let reason): "The network's server refused the administrator: \(reason)."
+        case .timedOut(let what):
+            "\(what) took too long. Try again; if this keeps happening, see the network's host.log."
+        case .notRunning: "The private network is not running: start it with `parley network start`."
+        case .refused(let reason): "The network's server refused the request: \(reason)."
         case .connection(let error): "The network's server cannot be used: \(error)"
         case .notInEffect(let reason):
-            "It is decided and kept, but not in effect everywhere: \(reason) Do the same again when that is over."
+            "It is decided and kept, but not in effect everywhere: \(reason) Repeat the command later."
         case .credentials(let error): "\(error)"
         case .cancelled: "Cancelled."
         }

@@ -229,12 +229,12 @@ public enum InvitationFailure: String, Error, Codable, Hashable, Sendable, Custo
     public var description: String {
         switch self {
         case .damaged: "This is no invitation, or a part of it is missing: pass on all lines from BEGIN to END."
-        case .usedUp: "This invitation was used already, and each serves once: ask for another one."
+        case .usedUp: "This invitation was used already; each works only once. Ask for another one."
         case .revoked: "This invitation was taken back: ask for another one."
         case .expired: "This invitation has expired: ask for another one."
         case .refused:
             "The network does not accept this invitation: it has expired, or its user may not use the network."
-        case .unavailable: "The network answers no invitations now. This one stays good: try again later."
+        case .unavailable: "The network accepts no invitations right now. This one stays valid; try again later."
         }
     }
 }

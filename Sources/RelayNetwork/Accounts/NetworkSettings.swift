@@ -59,7 +59,7 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         if bounds.contains(where: { $0.maximumBytes < 1 << 16 }) { return "a stream needs at least 65536 bytes" }
         if bounds.contains(where: { $0.maximumMessageBytes < 1_024 }) { return "a message needs at least 1024 bytes" }
         if bounds.contains(where: { !(0...Self.longestAge).contains($0.maximumAge) }) {
-            return "an age is from 0 to \(Self.longestAge) seconds, which are 100 years"
+            return "an age is from 0 to \(Self.longestAge) seconds (100 years)"
         }
         if bounds.contains(where: { $0.maximumConsumers < 1 }) { return "a stream needs at least one consumer" }
         if maximumLetters < 1 { return "a postbox needs room for one letter" }
@@ -110,7 +110,7 @@ extension NetworkDirectory {
         do {
             settings = try NetworkSettings.standard(with: JSONText.parse(bytes: bytes))
         } catch let unknown as NetworkSettings.UnknownKey {
-            throw .invalidSettings(path: settingsFile, reason: "nothing is called \(unknown.path.debugDescription)")
+            throw .invalidSettings(path: settingsFile, reason: "unknown setting \(unknown.path.debugDescription)")
         } catch {
             throw .invalidSettings(path: settingsFile, reason: "it is not the JSON of a network's settings")
         }

@@ -40,7 +40,7 @@ package struct UserPermissions: Hashable, Sendable {
             kept.removeAll { SubjectPattern.covers(text, $0) }
             if let other = kept.first(where: { SubjectPattern.overlaps($0, text) }) {
                 throw .invalidGrant(
-                    topics: text, reason: "it shares topics with \(other); grant a pattern that holds both.")
+                    topics: text, reason: "it overlaps \(other); grant a pattern that covers both.")
             }
             kept.append(text)
         }

@@ -96,14 +96,14 @@ extension NetworkAdministrator {
             guard let address = try listener?.publicAddress() else {
                 throw .invalidListener(
                     listener == nil
-                        ? "Nobody else reaches this network: start it with `parley network start --listen`, or name its servers by --server."
-                        : "Nothing says where others reach this network: name its servers by --server.")
+                        ? "No one else can reach this network: start it with `parley network start --listen`, or name its servers with --server."
+                        : "It is unknown where others can reach this network: name its servers with --server.")
             }
             return ["\(address)"]
         }
         return try named.map { text throws(NetworkError) in
             guard let address = try? ServerAddress(parsing: text), address.authentication == nil else {
-                throw .invalidListener("\(text.debugDescription) is no server: write tls://host:port.")
+                throw .invalidListener("\(text.debugDescription) is not a server address: write tls://host:port.")
             }
             guard address.usesTLS || listener?.tls == nil else {
                 throw .invalidListener("The network listens with TLS: write tls:// before \(address.host).")

@@ -82,7 +82,7 @@ extension NetworkAdministrator {
                 try await close(invitation, of: user, identity) == .used
             {
                 throw .unknownKey(
-                    "Somebody used the invitation \(meant.id) at this moment: `parley network key list \(user)` shows the key that it was exchanged for."
+                    "The invitation \(meant.id) has just been used: `parley network key list \(user)` shows the key that it was exchanged for."
                 )
             }
             try await revoke([meant], of: user, reason, identity)

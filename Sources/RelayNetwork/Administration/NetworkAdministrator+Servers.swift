@@ -86,13 +86,13 @@ extension NetworkAdministrator {
                     let left = try await alone { _ throws(NetworkError) in try directory.unfinishedUsers() }
                     let finished = Set(left).subtracting(try directory.unfinishedUsers())
                     if !finished.isEmpty {
-                        logger.notice("an interrupted act was finished", metadata: ["users": "\(finished.count)"])
+                        logger.notice("an interrupted change was completed", metadata: ["users": "\(finished.count)"])
                     }
                 }
                 told = nil
             } catch {
                 if error != .cancelled, error != told {
-                    logger.warning("an act is not finished yet", metadata: ["error": "\(error)"])
+                    logger.warning("an interrupted change is not completed yet", metadata: ["error": "\(error)"])
                 }
                 told = error
             }

@@ -39,7 +39,7 @@ public struct NetworkAdministrator: Sendable {
             let runsElsewhere = try directory.cluster() != nil
             guard identity.administrator != nil || !runsElsewhere else {
                 throw .invalidProvision(
-                    "Nobody has given this machine a user of the system account, so that it can end no connection: name its credentials by --system-creds when you provision."
+                    "This machine has no credentials for the system account, so it cannot end connections: name them with --system-creds when you provision."
                 )
             }
             return try await onServer(identity) { system throws(NetworkError) in

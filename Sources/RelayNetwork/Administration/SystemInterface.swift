@@ -35,7 +35,7 @@ struct SystemInterface: Sendable {
     init(at address: ServerAddress, identity: NetworkIdentity) async throws(NetworkError) {
         guard let administrator = identity.administrator, let systemAccount = identity.systemAccount else {
             throw .invalidProvision(
-                "Nobody has given this machine a user of the system account: name its credentials by --system-creds.")
+                "This machine has no credentials for the system account: name them with --system-creds.")
         }
         (self.address, self.identity) = (address, identity)
         networkAccounts = [identity.account.text, systemAccount.text]
@@ -175,7 +175,7 @@ struct SystemInterface: Sendable {
             expected = max(expected, count("active_servers") ?? 1)
             return found.count >= expected
         }
-        guard !found.isEmpty else { throw .timedOut("Asking who of the servers is there") }
+        guard !found.isEmpty else { throw .timedOut("Finding the servers") }
         return (found.sorted { $0.name < $1.name }, max(expected, found.count))
     }
 
@@ -184,7 +184,7 @@ struct SystemInterface: Sendable {
             try await connection.request(ByteBuffer(string: question), to: subject, timeout: .seconds(10))
         }
         guard let answer = try? JSONText.parse(bytes: reply.bytes) else {
-            throw .refused("its answer is not understood")
+            throw .refused("its answer is invalid")
         }
         return answer
     }

@@ -210,7 +210,7 @@ extension NetworkDirectory {
         let own = try translated { try Credentials.load(path: path) }
         // A case-insensitive file system would find Alice's file for alice.
         guard try translated({ try own.claims().name == name.text }) else {
-            throw .damaged(path: path, reason: "it belongs to a user whose name is written differently")
+            throw .damaged(path: path, reason: "it belongs to a user whose name differs in case")
         }
         return record.keys.firstIndex { $0.publicKey == own.keyPair.publicKey.text }.map { (own, $0) }
     }

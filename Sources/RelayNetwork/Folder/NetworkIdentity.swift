@@ -31,7 +31,7 @@ struct NetworkIdentity: Sendable {
         if try PrivateFile.read(files.names) != nil { return try files.read() }
         // On someone else's servers, keys made here would belong to no network.
         guard try directory.cluster() == nil else {
-            throw .invalidProvision("This network was not provisioned to its end: run parley network provision again.")
+            throw .invalidProvision("Provisioning this network was not completed: run parley network provision again.")
         }
         return try files.make(Names(namespace: "local", hash: randomHash()), signedBy: files.makeOperator())
     }

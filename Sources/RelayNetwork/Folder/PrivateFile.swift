@@ -107,7 +107,7 @@ package enum PrivateFile {
     static func readJSON<Value: Decodable>(_ type: Value.Type, from path: String) throws(NetworkError) -> Value? {
         guard let bytes = try read(path) else { return nil }
         guard let value = Wire.value(type, from: bytes) else {
-            throw .damaged(path: path, reason: "its JSON is not what it should be")
+            throw .damaged(path: path, reason: "its JSON is not as expected")
         }
         return value
     }

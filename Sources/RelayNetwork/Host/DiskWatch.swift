@@ -30,7 +30,7 @@ struct DiskWatch: Sendable {
                         metadata: ["folder": "\(folder)", "free": "\(free ?? 0)"])
                 } catch {
                     diskGuard.forget()
-                    log.warning("no server was told of the disk's state", metadata: ["error": "\(error)"])
+                    log.warning("no server could be told the state of the disk", metadata: ["error": "\(error)"])
                 }
             }
             do { try await Task.sleep(for: .seconds(1)) } catch { return }

@@ -111,7 +111,7 @@ extension NetworkDirectory {
             do throws(NetworkError) {
                 let server = await ServerProgram.examine(try ServerExecutable.find(in: options.environment))
                 if server.version == nil {
-                    log.warning("the server does not say its version", metadata: ["path": "\(server.path)"])
+                    log.warning("the server does not report its version", metadata: ["path": "\(server.path)"])
                 }
                 let outcome = try await work(log, server)
                 log.info("host ends", metadata: ["outcome": "\(outcome)"])

@@ -73,7 +73,7 @@ struct PushConsumerGuard: Sendable {
             if isDue(named[user], after: .seconds(60)) {
                 named[user] = now
                 logger.notice(
-                    "a user makes more readers than one may have; the newest are deleted",
+                    "a user exceeds the limit of readers; the newest are deleted",
                     metadata: ["user": "\(user)", "stream": "\(made.stream)"])
             }
         }
@@ -99,7 +99,7 @@ struct PushConsumerGuard: Sendable {
     }
 
     private func delete(offender: ConsumerInfo) async {
-        logger.notice("a consumer that pushes where it must not is deleted", metadata: ["stream": "\(offender.stream)"])
+        logger.notice("a consumer with a forbidden subject is deleted", metadata: ["stream": "\(offender.stream)"])
         await delete(.init(stream: offender.stream, name: offender.name))
     }
 
@@ -125,7 +125,7 @@ struct PushConsumerGuard: Sendable {
             for place in own { await delete(place) }
             await purgePresence(of: user.key)
             logger.info(
-                "a user is shut out; the readers and the entries of who is here are deleted",
+                "a user is shut out; all readers and presence entries are deleted",
                 metadata: ["user": "\(user)", "kind": "\(kind)", "readers": "\(own.count)"])
         }
     }
@@ -136,7 +136,7 @@ struct PushConsumerGuard: Sendable {
             for key in (try? await crowds()) ?? [] {
                 await purgePresence(of: key)
                 logger.notice(
-                    "a user has more entries of who is here than one may; all are deleted", metadata: ["user": "\(key)"]
+                    "a user exceeds the limit of presence entries; all are deleted", metadata: ["user": "\(key)"]
                 )
             }
         }

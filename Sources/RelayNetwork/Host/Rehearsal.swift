@@ -90,7 +90,7 @@ extension LocalCluster {
 
     package func awaitServer(named name: String) async throws(NetworkError) {
         let index = try index(ofServer: name)
-        try await awaited("Starting a server again", within: Self.patience, every: .milliseconds(50)) {
+        try await awaited("Restarting a server", within: Self.patience, every: .milliseconds(50)) {
             guard let port = processes()?.servers[index].port else { return Void?.none }
             return await ServerProbe.answers(at: ServerAddress(host: "127.0.0.1", port: port)) ? () : nil
         }

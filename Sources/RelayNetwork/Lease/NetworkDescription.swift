@@ -29,7 +29,7 @@ public struct NetworkDescription: Codable, Hashable, Sendable {
     /// The address for programs on this machine.
     /// - Throws: `NetworkError.hostFailed` if it is not a usable address.
     public func address() throws(NetworkError) -> ServerAddress {
-        guard let address = address(url) else { throw .hostFailed("The private network names no usable address.") }
+        guard let address = address(url) else { throw .hostFailed("The private network has no usable address.") }
         return address
     }
 

@@ -84,7 +84,7 @@ private actor LocalClusterRecord {
     func note(_ process: RunningProcess?, ofServer index: Int) {
         processes.servers[index].process = process
         do throws(NetworkError) { try PrivateFile.writeJSON(processes, to: file) } catch {
-            log.error("the processes could not be written down", metadata: ["error": "\(error)"])
+            log.error("the processes could not be recorded", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -136,7 +136,7 @@ extension JetStream {
             body.map { ByteBuffer(string: JSONText.text($0)) } ?? ByteBuffer(),
             to: "\(Self.standardPrefix).\(call)", timeout: timeout)
         guard let answer = try? JSONText.parse(bytes: reply.bytes) else {
-            throw .protocolViolation("the answer to \(call) is no JSON")
+            throw .protocolViolation("the answer to \(call) is not JSON")
         }
         guard let failure = answer["error"] else { return answer }
         throw .jetStream(

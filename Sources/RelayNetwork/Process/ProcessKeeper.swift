@@ -27,7 +27,7 @@ struct ProcessKeeper: Sendable {
         let hasAnswered = NIOLockedValueBox(false)
         while !Task.isCancelled {
             if isHeldBack() {
-                log.notice("a server stays away for a rehearsal", metadata: ["server": "\(name)"])
+                log.notice("a server is kept down for a rehearsal", metadata: ["server": "\(name)"])
                 repeat { try await Pause.sleep(.milliseconds(100)) } while isHeldBack()
             }
             let begin = ContinuousClock.now
@@ -43,7 +43,7 @@ struct ProcessKeeper: Sendable {
             }
             let pause = delay ?? policy.longestDelay
             log.warning(
-                "a server has ended and is started again",
+                "a server has ended and is restarted",
                 metadata: ["server": "\(name)", "error": "\(failure?.description ?? "none")", "after": "\(pause)"])
             try await Pause.sleep(pause)
         }

@@ -31,7 +31,7 @@ public struct ClusterNetwork: Codable, Hashable, Sendable {
         return try servers.map { text throws(NetworkError) in
             guard var address = try? ServerAddress(parsing: text), address.authentication == nil else {
                 throw .invalidProvision(
-                    "\(text.debugDescription) is no server: write nats://host:port or tls://host:port.")
+                    "\(text.debugDescription) is not a server address: write nats://host:port or tls://host:port.")
             }
             address.authorityFile = authorityFile
             return address
@@ -123,7 +123,7 @@ enum OperatorKey {
             text = seed
         } else {
             throw .invalidProvision(
-                "Accounts are signed by the operator's key or a signing key of it: name its file by --operator-key, or put it into \(variable)."
+                "Signing accounts takes the operator's key or one of its signing keys: name its file with --operator-key, or put it into \(variable)."
             )
         }
         let pair = try translated { try NKeyPair(seed: text) }

@@ -61,7 +61,7 @@ public struct NetworkProvision: Sendable {
     public func run() async throws(NetworkError) -> ProvisionReport {
         var cluster = try wanted()
         let addresses = try cluster.addresses()
-        if let fault = cluster.placement.fault { throw .invalidProvision("This cannot be: \(fault).") }
+        if let fault = cluster.placement.fault { throw .invalidProvision("The placement is invalid: \(fault).") }
         let root = try OperatorKey.read(file: cluster.operatorKeyFile)
         let administrator = try translated { try options.systemCredentialsFile.map { try Credentials.load(path: $0) } }
         guard !options.isRehearsal else {

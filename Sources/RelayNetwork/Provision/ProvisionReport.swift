@@ -39,7 +39,7 @@ public struct ProvisionReport: Hashable, Sendable {
             let made = changes.filter { !withheld.contains($0) }
             if !made.isEmpty { metadata["changes"] = "\(made.joined(separator: ", "))" }
             if !withheld.isEmpty { metadata["withheld"] = "\(withheld.joined(separator: ", "))" }
-            log.log(level: state == .made ? .info : .notice, "a part of the network was looked at", metadata: metadata)
+            log.log(level: state == .made ? .info : .notice, "a part of the network was checked", metadata: metadata)
         }
     }
 

@@ -37,12 +37,12 @@ extension NetworkDirectory {
             identity.administrator == nil ? nil : try await Self.connected(open, identity)
         }
         // Many streams take many pages, and the last one alone may take the full time.
-        async let standings = Self.attempt("The streams are not told", within: Self.patience * 3) {
+        async let standings = Self.attempt("The servers do not describe the streams", within: Self.patience * 3) {
             try await HostRole.keeping.withJetStream(at: open, identity.issuer, timeout: Self.patience) {
                 try await $0.standings(until: .now + Self.patience)
             }
         }
-        async let services = Self.attempt("Whether services answer is not known") {
+        async let services = Self.attempt("It is unknown whether services answer") {
             try await NetworkReport.Service.ask(open, identity, within: .seconds(1))
         }
         var report = NetworkReport(network: identity.names.namespace)
@@ -53,7 +53,7 @@ extension NetworkDirectory {
         (report.users, report.clients) = (known.value??.users, known.value??.clients)
         report.troubles += await [streams.trouble, known.trouble, services.trouble].compactMap(\.self)
         if report.services?.isEmpty == true {
-            report.troubles.append("No services answer: nobody can make a postbox or use an invitation until they do.")
+            report.troubles.append("No services answer: until they do, no one can make a postbox or use an invitation.")
         }
         if Task.isCancelled { throw .cancelled }
         return report

@@ -106,7 +106,7 @@ package struct NetworkReport: Hashable, Sendable {
         }
         if list.isClosed {
             troubles.append(
-                "Nothing more is stored, as the disk has no room beyond what is reserved: make room, and it goes on by itself."
+                "Nothing more is stored: the disk has only its reserved space left. Free some space, and it resumes automatically."
             )
         }
     }

@@ -32,7 +32,7 @@ struct HTTPAddress: Hashable, Sendable {
         guard let port = split.flatMap({ Int(text[text.index(after: $0)...]) }), (0...65_535).contains(port),
             (try? SocketAddress(ipAddress: plain, port: port)) != nil
         else {
-            throw .invalidListener("\(text.debugDescription) is no address with a port, such as 127.0.0.1:7422.")
+            throw .invalidListener("\(text.debugDescription) is not an address with a port, such as 127.0.0.1:7422.")
         }
         (self.host, self.port) = (plain, port)
         isLoopback = IPLiteral(plain)?.isLoopback == true
@@ -78,7 +78,7 @@ struct HTTPListener: Sendable {
         do {
             return HTTPListener(channel: try await bootstrap.bind(host: address.host, port: address.port).get())
         } catch {
-            throw .invalidListener("\(address.host):\(address.port) cannot be listened at: \(systemWords(error))")
+            throw .invalidListener("Cannot listen on \(address.host):\(address.port): \(systemWords(error))")
         }
     }
 

@@ -74,12 +74,12 @@ public struct NetworkServing: Sendable {
         if !address.isLoopback {
             guard options.certificate != nil else {
                 throw .invalidListener(
-                    "Others than this machine are answered over TLS alone: name a certificate by --tls-cert and --tls-key, or a loopback address such as 127.0.0.1:7422."
+                    "Other machines are answered only over TLS: name a certificate with --tls-cert and --tls-key, or a loopback address such as 127.0.0.1:7422."
                 )
             }
             guard options.tokens != nil else {
                 throw .invalidListener(
-                    "The services' state is told to this machine alone: name a loopback address, such as 127.0.0.1:7422."
+                    "Only this machine may see the state of the services: name a loopback address, such as 127.0.0.1:7422."
                 )
             }
         }
@@ -116,7 +116,7 @@ public struct NetworkServing: Sendable {
             let full = policy.delay(afterLifetime: begin.duration(to: .now), didAnswer: true) ?? policy.longestDelay
             let wait = max(full, policy.firstDelay) * Double.random(in: 0.5..<1)
             life.withLockedValue { $0.state.ended(reason) }
-            options.logger.warning("answers nothing for now", metadata: ["error": "\(reason)"])
+            options.logger.warning("does not answer for now", metadata: ["error": "\(reason)"])
             addresses.append(addresses.removeFirst())
             do throws(NetworkError) { try await Pause.sleep(wait) } catch { return }
         }

@@ -37,7 +37,7 @@ public struct ServiceAccess: Sendable, CustomStringConvertible, CustomReflectabl
         guard let content = Wire.value(Content.self, from: text.utf8), content.version == 1,
             let account = try? NKey(content.account), account.kind == .account,
             let signingKey = try? NKeyPair(seed: content.signingKey), !content.servers.isEmpty
-        else { throw .invalidProvision("\(path) is no services file: `parley network provision` writes it.") }
+        else { throw .invalidProvision("\(path) is not a services file: `parley network provision` writes it.") }
         (servers, authority, plan) = (content.servers, content.authority, content.plan)
         issuer = UserTokenIssuer(account: account, signingKey: signingKey)
     }

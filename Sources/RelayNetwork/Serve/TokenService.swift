@@ -20,7 +20,7 @@ public struct TokenService: Sendable {
         let parts = question.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count >= 2, parts[0].isEmpty, parts[1] == "tokens" else { return nil }
         guard secret.isPresented(by: question.authorization) else {
-            administrator.logger.debug("a question without the secret is refused")
+            administrator.logger.debug("refused a request without the secret")
             return Self.failure(401, "Present the secret: Authorization: Bearer SECRET.")
         }
         do throws(NetworkError) {
@@ -105,7 +105,7 @@ public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable
         let bytes = Array(text.utf8.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed())
         guard bytes.count >= Self.minimumLength, bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .invalidListener(
-                "\(place) has to hold one secret of \(Self.minimumLength) printable characters or more, without blanks."
+                "\(place) must contain one secret of at least \(Self.minimumLength) printable characters, without blanks."
             )
         }
         self.bytes = bytes

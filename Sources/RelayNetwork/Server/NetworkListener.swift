@@ -34,20 +34,20 @@ public struct NetworkListener: Codable, Hashable, Sendable {
     public init(listen text: String, tls: TLS? = nil, now: Int64? = nil) throws(NetworkError) {
         let address: ServerAddress
         do throws(NATSError) { address = try ServerAddress(parsing: text) } catch {
-            throw .invalidListener("The address to listen at is an IP address and a port, such as 0.0.0.0:4222.")
+            throw .invalidListener("The address to listen on must be an IP address and a port, such as 0.0.0.0:4222.")
         }
         host = address.host == "localhost" ? "127.0.0.1" : address.host
         port = address.port
         guard (try? SocketAddress(ipAddress: host, port: port)) != nil, !text.contains("://"), !text.contains("@")
         else {
             throw .invalidListener(
-                "The address to listen at is an IP address of this machine, such as 0.0.0.0:4222 for all of them.")
+                "The address to listen on must be an IP address of this machine, such as 0.0.0.0:4222 for all of them.")
         }
         self.tls = tls.map { $0.absolute }
         guard let tls = self.tls else {
             guard isLoopback else {
                 throw .invalidListener(
-                    "Beyond this machine the network listens with TLS alone: name a certificate by --tls-cert and its key by --tls-key."
+                    "Beyond this machine the network listens only with TLS: name a certificate with --tls-cert and its key with --tls-key."
                 )
             }
             return
@@ -60,11 +60,11 @@ public struct NetworkListener: Codable, Hashable, Sendable {
         }
         let certificate = try tls.certificate()
         guard now ?? NetworkAdministrator.now <= certificate.validUntil else {
-            throw .invalidCertificate("\(tls.certificateFile) has expired: nobody would trust it.")
+            throw .invalidCertificate("\(tls.certificateFile) has expired: no client would trust it.")
         }
         guard !certificate.names.isEmpty || !certificate.addresses.isEmpty else {
             throw .invalidCertificate(
-                "\(tls.certificateFile) is for no host name and no address (subjectAltName): nobody would trust it.")
+                "\(tls.certificateFile) is for no host name and no address (subjectAltName): no client would trust it.")
         }
     }
 

@@ -142,7 +142,7 @@ struct NetworkServices: Sendable {
                 case .wait: break
                 case .refuse:
                     logger.debug(
-                        "a request is refused: too many of the same user wait", metadata: ["service": "\(endpoint)"])
+                        "refused a request: the user has too many waiting", metadata: ["service": "\(endpoint)"])
                     figures.withLockedValue { $0.refused(endpoint) }
                     send(endpoint.refusal, to: message)
                 }
@@ -156,7 +156,7 @@ struct NetworkServices: Sendable {
     private func answer(_ request: Request) async -> [UInt8]? {
         let message = request.message
         guard let user = await users.user(ofAccount: request.account) else {
-            logger.debug("a request comes from no user's account", metadata: ["service": "\(request.endpoint)"])
+            logger.debug("a request does not come from a user's account", metadata: ["service": "\(request.endpoint)"])
             return nil
         }
         let tokens = message.subject.split(separator: ".").map(String.init)
@@ -176,7 +176,7 @@ struct NetworkServices: Sendable {
             return Wire.json(await postboxes.reply(to: message.bytes, verb: tokens[3], of: user))
         case .streams, .enrolment, .recipient, .postboxes:
             logger.debug(
-                "a user asks for what is another's", metadata: ["service": "\(request.endpoint)", "user": "\(user)"])
+                "a user asks for another user's data", metadata: ["service": "\(request.endpoint)", "user": "\(user)"])
             return nil
         }
     }

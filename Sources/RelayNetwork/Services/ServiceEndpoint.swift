@@ -99,7 +99,7 @@ extension KeyValueBucket {
     {
         guard let entry = try await current(key) else { return nil }
         guard let value = Wire.value(type, from: entry.value.readableBytesView) else {
-            throw NetworkError.refused("the bucket \(name) has something else under \(key) than it should")
+            throw NetworkError.refused("the bucket \(name) has unexpected content under \(key)")
         }
         return (value, entry.revision)
     }
