@@ -13,14 +13,14 @@
 #include <sys/syscall.h>
 #endif
 
-// What the child tells its parent: its id when there is a process between them, then the errno of a failed exec.
-// A successful exec closes the pipe without a word.
+// The child's report to its parent: its id if there is a process between them, then the errno of a failed exec. A
+// successful exec closes the pipe without a report.
 struct report {
     pid_t process;
     int error;
 };
 
-// Between fork and exec only async-signal-safe functions may run, for another thread may have held any lock.
+// Only async-signal-safe functions may run between fork and exec: another thread may have held any lock.
 
 static void close_from(int first, int limit) {
 #if defined(__linux__) && defined(SYS_close_range)
@@ -37,7 +37,7 @@ static void report_and_exit(int pipe_end, int error) {
 
 static void become(const struct cprocess_command *command, int null_end, int pipe_end, int limit, pid_t parent) {
     (void)parent;
-    // What the command starts in its turn is in that group too, so that signals reach it.
+    // The command's own children are in that group too, so that signals reach them.
     if (command->place == CPROCESS_CHILD) setpgid(0, 0);
 #ifdef __linux__
     if (command->place != CPROCESS_DETACHED) {
@@ -55,7 +55,7 @@ static void become(const struct cprocess_command *command, int null_end, int pip
     sigprocmask(SIG_SETMASK, &none, NULL);
 
     int output = command->output_descriptor;
-    // All three sources lie above the standard descriptors, so no dup2 overwrites one that is still needed.
+    // All three sources are above the standard descriptors, so no dup2 overwrites one that is still needed.
     if (dup2(null_end, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 || dup2(pipe_end, 3) < 0) {
         report_and_exit(pipe_end, errno);
     }
@@ -99,7 +99,7 @@ int cprocess_start(const struct cprocess_command *command, pid_t *process) {
     long limit = sysconf(_SC_OPEN_MAX);
     if (limit < 256 || limit > 65536) limit = 65536;
     pid_t parent = getpid();
-    // No handler of the parent's may run in the child before its handlers are reset.
+    // None of the parent's handlers may run in the child before they are reset.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -126,7 +126,7 @@ int cprocess_start(const struct cprocess_command *command, pid_t *process) {
     pid_t started = prepared.place == CPROCESS_DETACHED ? 0 : child;
     struct report report;
     ssize_t length;
-    // Reports are smaller than PIPE_BUF, so each comes whole.
+    // Reports are smaller than PIPE_BUF, so each arrives in one piece.
     while ((length = read(ends[0], &report, sizeof report)) != 0) {
         if (length < 0 && errno == EINTR) continue;
         if (length != (ssize_t)sizeof report) break;

@@ -1,5 +1,5 @@
-// swift-subprocess guards what its threads share by the standard library's Mutex. On Linux the thread sanitizer cannot
-// see that lock, and would take each use of it for a race. Only code of that library is passed over.
+// swift-subprocess uses the standard library's Mutex between its threads. On Linux the thread sanitizer cannot see that
+// lock and would report a race for each use. Only that library's code is suppressed.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 const char *__tsan_default_suppressions(void);

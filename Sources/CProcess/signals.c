@@ -9,14 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
-// So long a request to stop may take; one that comes later stops the process by itself.
+// How long a stop request may take; after that, a further one stops the process by itself.
 enum { stop_grace_seconds = 2 };
 
-// Made once and kept: a handler may be running whenever anything is closed.
+// Made once and kept, as a handler may be running at any time.
 static atomic_int reader = -1;
 static atomic_int writer = -1;
 
-// When somebody asked for the stop that is still to be carried out, in seconds; 0 while nobody has.
+// When the pending stop was requested, in seconds; 0 if none is.
 static atomic_long stop_asked;
 
 static void note(int number);
@@ -40,8 +40,8 @@ static void act(const int *numbers, int count, void (*handler)(int), int flags) 
     for (int index = 0; index < count; index++) {
         struct sigaction present;
         const int number = numbers[index];
-        // A closed terminal sends SIGHUP by its own way and by the shell's: the second one asks for nothing new. Nor
-        // does a second SIGTSTP, while the first is being carried out.
+        // A closed terminal sends SIGHUP itself and through the shell; the second one means nothing new. Nor does a
+        // second SIGTSTP while the first is being handled.
         const bool may_come_again = number == SIGHUP || number == SIGTSTP;
         action.sa_flags = may_come_again ? flags & ~(int)SA_RESETHAND : flags;
         if (may_come_again && sigaction(number, NULL, &present) == 0 && present.sa_handler == SIG_IGN) {
@@ -51,7 +51,7 @@ static void act(const int *numbers, int count, void (*handler)(int), int flags) 
     }
 }
 
-// Carries out the request to stop, once, whoever comes first. Also called by a handler.
+// Handles the stop request, once, whoever is first. Also called by a handler.
 static void stop(void) {
     const int number = SIGTSTP;
     act(&number, 1, SIG_DFL, 0);
@@ -66,8 +66,8 @@ static void stop(void) {
     act(&number, 1, note, SA_RESTART);
 }
 
-// True for a request to stop that is the only one. One that comes while another is being carried out is dropped; where
-// that takes long, the other may never be, and this one is carried out here.
+// True for the only stop request. One that arrives while another is being handled is dropped; if that takes long, the
+// other may never be handled, and this one is handled here.
 static bool is_first_request(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -91,7 +91,7 @@ int cprocess_watch_signals(const int *numbers, int count) {
     int descriptor = atomic_load(&reader);
     if (descriptor < 0) descriptor = open_pipe();
     if (descriptor < 0) return descriptor;
-    // What came for an earlier watcher is not for this one.
+    // Discards the signals of an earlier watcher.
     char old[16];
     while (read(descriptor, old, sizeof old) > 0) {}
     atomic_store(&stop_asked, 0);

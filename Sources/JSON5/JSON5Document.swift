@@ -1,12 +1,12 @@
 import Platform
 
-/// A value that was read from a JSON5 text, with the place of everything in it.
+/// A value read from a JSON5 text, with the place of everything in it.
 package struct JSON5Document<Value: Decodable & Sendable>: Sendable {
     package let value: Value
     /// The places of all values in the text.
     package let outline: JSON5Outline
 
-    /// Reads a text in UTF-8. The words of a mistake do not name the decoder's types.
+    /// Parses a text in UTF-8. The words of a mistake do not name the decoder's types.
     package init(_ data: Data) throws(JSON5Outline.Mistake) {
         outline = try JSON5Outline(Array(data))
         let decoder = JSONDecoder()
@@ -35,7 +35,7 @@ package struct JSON5Document<Value: Decodable & Sendable>: Sendable {
         }
     }
 
-    /// A path as a mistake names it, with what follows a name; empty for the whole text.
+    /// A path as a mistake names it, followed by `end`; empty for the entire text.
     private static func name(_ path: [any CodingKey], _ end: String = "") -> String {
         let name = path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
         return name.isEmpty ? "" : name + end

@@ -1,5 +1,4 @@
-/// A place in a text, as editors count: lines and columns from 1. A column is a character as a person sees it; a tab is
-/// one.
+/// A place in a text, as editors count: lines and columns from 1. A column is a visible character; a tab is one.
 package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
     package let line: Int
     package let column: Int
@@ -7,13 +6,12 @@ package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(line):\(column)" }
 }
 
-/// The places of all values in a JSON5 text (json5.org), as far as Foundation's decoder takes it.
+/// The places of all values in a JSON5 text (json5.org), as far as Foundation's decoder accepts it.
 ///
-/// Foundation's decoder makes the values. It names a mistake by the keys that lead to it, and this finds the place;
-/// what is no JSON5 is refused here, before the decoder sees it. So is a key that an object has twice, since one of the
-/// two would count for nothing.
+/// Foundation's decoder makes the values. It names a mistake by the keys that lead to it, and this finds the place.
+/// Invalid JSON5 and duplicate keys, of which one would be ignored, are rejected here first.
 package struct JSON5Outline: Sendable {
-    /// Why a text is no JSON5, and where.
+    /// Why a text is not JSON5, and where.
     package struct Mistake: Error, Hashable {
         package let place: TextPlace
         package let words: String
@@ -21,12 +19,12 @@ package struct JSON5Outline: Sendable {
 
     /// A value. All places are counted in Unicode scalars.
     fileprivate struct Node: Sendable {
-        /// The place of its key; its own where it has none.
+        /// The place of its key, or its own if it has none.
         let keyOffset: Int
         let offset: Int
         /// The place after it.
         var end: Int
-        /// The members of an object by their keys, the elements of a list by their numbers.
+        /// The members of an object by key, the elements of a list by index.
         var children: [String: Node] = [:]
         var isObject = false
     }
@@ -34,17 +32,16 @@ package struct JSON5Outline: Sendable {
     private let text: [Unicode.Scalar]
     private let root: Node
 
-    /// Objects and lists inside each other, at most.
+    /// The maximum number of nested objects and lists.
     package static let maximumDepth = 100
 
-    /// Reads a text in UTF-8.
     package init(_ bytes: [UInt8]) throws(Mistake) {
         var reader = try JSON5Reader(bytes)
         root = try reader.document()
         text = reader.text
     }
 
-    /// The place of a value, or of its key, or of the last part of the path that is there.
+    /// The place of a value, or of its key, or of the last part of the path that exists.
     package func place(of path: [any CodingKey], isKey: Bool = false) -> TextPlace {
         var node = root
         for key in path {
@@ -59,8 +56,8 @@ package struct JSON5Outline: Sendable {
     /// Whether there is a value at a path.
     package func holds(_ path: [String]) -> Bool { node(path) != nil }
 
-    /// The text with one more member (key, colon and value) at the beginning of the object at a path, nil where there
-    /// is none; all else stays as it is, comments too.
+    /// The text with one more member (key, colon and value) at the beginning of the object at a path, nil if there is
+    /// none; everything else stays as it is, including comments.
     package func inserting(_ member: String, into path: [String]) -> [UInt8]? {
         guard let node = node(path), node.isObject else { return nil }
         let indent = String(repeating: "    ", count: path.count + 1)
@@ -69,7 +66,7 @@ package struct JSON5Outline: Sendable {
         return Array((string(text[..<begin]) + "\n\(indent)\(member)\(end)" + string(text[begin...])).utf8)
     }
 
-    /// The text with another value at a path, nil where there is none; all else stays as it is, comments beside it too.
+    /// The text with another value at a path, nil if there is none; everything else stays as it is, including comments.
     package func replacing(_ path: [String], by value: String) -> [UInt8]? {
         guard let node = node(path) else { return nil }
         return Array((string(text[..<node.offset]) + value + string(text[node.end...])).utf8)
@@ -79,7 +76,7 @@ package struct JSON5Outline: Sendable {
 extension TextPlace {
     fileprivate init(at offset: Int, in text: [Unicode.Scalar]) {
         var line = 1
-        // A byte order mark is no character.
+        // A byte order mark is not a character.
         var begin = text.first == byteOrderMark ? 1 : 0
         for index in 0..<offset {
             let isReturn = text[index] == "\r" && !(index + 1 < text.count && text[index + 1] == "\n")
@@ -95,7 +92,7 @@ private let byteOrderMark: Unicode.Scalar = "\u{FEFF}"
 
 private func string(_ scalars: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(scalars)) }
 
-/// Reads JSON5 strictly, for the places of its values.
+/// Parses JSON5 strictly, for the places of its values.
 private struct JSON5Reader {
     typealias Mistake = JSON5Outline.Mistake
     typealias Node = JSON5Outline.Node
@@ -161,8 +158,7 @@ private struct JSON5Reader {
                 name = try key()
                 if let first = children[name] {
                     let line = TextPlace(at: first.keyOffset, in: text).line
-                    throw mistake(
-                        keyOffset, "“\(name.prefix(64))” is here a second time; the first is on line \(line)")
+                    throw mistake(keyOffset, "“\(name.prefix(64))” is here a second time; the first is on line \(line)")
                 }
                 try skipSpace()
                 guard skip(":") else { throw expected("a colon behind the key") }
@@ -178,20 +174,20 @@ private struct JSON5Reader {
         if peek == "\"" || peek == "'" {
             let begin = at
             let key = try string()
-            // The decoder would keep the line's end in it.
+            // The decoder would keep the line break in it.
             guard !text[begin..<at].contains(where: { $0 == "\n" || $0 == "\r" }) else {
                 throw mistake(begin, "a key stands on one line")
             }
             return key
         }
         let name = name()
-        // The decoder would take it as it is written.
+        // The decoder would take it literally.
         if peek == "\\" { throw mistake(at, "a key with a backslash needs quotes") }
         guard !name.isEmpty else { throw expected("a key or }") }
         return name
     }
 
-    /// A name without quotes; empty where there is none.
+    /// A name without quotes; empty if there is none.
     private mutating func name() -> String {
         let begin = at
         while let scalar = peek, Self.beginsName(scalar) || at > begin && Self.continuesName(scalar) { at += 1 }
@@ -267,7 +263,7 @@ private struct JSON5Reader {
         throw mistake(begin, "the text that begins here has no closing quote on its line")
     }
 
-    /// What a backslash stands for; nil for a line that goes on.
+    /// The character of an escape; nil for a line continuation.
     private mutating func escape() throws(Mistake) -> Unicode.Scalar? {
         let begin = at
         guard let scalar = peek(1) else { throw mistake(begin, "a backslash stands for nothing here") }
@@ -285,12 +281,12 @@ private struct JSON5Reader {
             _ = skip("\n")
             return nil
         case "\"", "'", "\\", "/": return scalar
-        // The standard lets any other character stand for itself, and the decoder does not.
+        // The standard lets any other character stand for itself, but the decoder does not.
         default: throw mistake(begin, "the backslash stands for nothing here; write \\\\ for a backslash itself")
         }
     }
 
-    /// A character by its hexadecimal digits; above U+FFFF it takes two such numbers.
+    /// A character from its hexadecimal digits; above U+FFFF it takes two such numbers.
     private mutating func escaped(digits: Int, from begin: Int) throws(Mistake) -> Unicode.Scalar {
         let first = try hexadecimal(digits, from: begin)
         guard first != 0 else { throw mistake(begin, "no text holds this character") }
@@ -321,7 +317,7 @@ private struct JSON5Reader {
         at + distance < text.count ? text[at + distance] : nil
     }
 
-    /// Whether this scalar is next; it is passed over then.
+    /// Skips this scalar if it is next; returns whether it was.
     private mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
         guard peek == scalar else { return false }
         at += 1
@@ -340,8 +336,7 @@ private struct JSON5Reader {
             case "\t"..."\r", " ": at += 1
             case "/": try skipComment()
             case "\u{80}"...:
-                // The standard allows these, and the decoder does not. They come with text that is copied from
-                // elsewhere.
+                // The standard allows these, but the decoder does not. They arrive with text copied from elsewhere.
                 guard scalar.properties.isWhitespace || scalar == byteOrderMark else { return }
                 let number = String(scalar.value, radix: 16, uppercase: true)
                 throw mistake(at, "this looks like a space and is U+\(number); put a space in its place")
@@ -377,7 +372,7 @@ private struct JSON5Reader {
         if scalar.value < 0x20 || scalar.value == 0x7F { return "the character \(scalar.value)" }
         let rest = JSON5.string(text[at...].prefix(96).prefix { $0 > " " && !"{}[],:\"'/".unicodeScalars.contains($0) })
         guard !rest.isEmpty else { return "“\(scalar)”" }
-        // One character may have any number of bytes.
+        // A character may have any number of bytes.
         return "“\(String(decoding: rest.utf8.prefix(96), as: UTF8.self).prefix(24))”"
     }
 }

@@ -1,19 +1,17 @@
-/// A mistake in what a text says, by the keys that lead to it; whoever has the text finds its place.
+/// A mistake in a text, by the keys that lead to it; the owner of the text finds its place.
 package struct SettingMistake: Error {
     package let path: [any CodingKey]
-    /// Whether the last key itself is the mistake, and not what it stands for.
+    /// Whether the last key itself is the mistake, and not its value.
     package let isKey: Bool
-    /// What is wrong, and what to write instead. Never holds a secret.
+    /// What is wrong, and what to write instead. Never contains a secret.
     package let words: String
 
     package init(_ path: [any CodingKey], isKey: Bool = false, _ words: String) {
-        self.path = path
-        self.isKey = isKey
-        self.words = words
+        (self.path, self.isKey, self.words) = (path, isKey, words)
     }
 }
 
-/// A key of an object, or a place in a list, that has no name of its own in the program.
+/// An object's key or a list's index without a name in the program.
 package struct PathKey: CodingKey, Hashable {
     package let stringValue: String
     package let intValue: Int?
@@ -32,9 +30,9 @@ package struct PathKey: CodingKey, Hashable {
     package init?(intValue: Int) { self.init(intValue) }
 }
 
-/// A misspelt key is a mistake that should be reported, not ignored.
+/// Reports misspelt keys instead of ignoring them.
 package enum UnknownKeys {
-    /// Refuses other keys than these; `kind` is what the mistake calls a key.
+    /// Throws for any other key; `kind` is what the mistake calls a key.
     package static func refuse(in decoder: any Decoder, besides known: [String], kind: String = "setting") throws {
         let keys = try decoder.container(keyedBy: PathKey.self).allKeys.map(\.stringValue)
         guard let unknown = keys.filter({ !known.contains($0) }).min() else { return }

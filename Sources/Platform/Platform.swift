@@ -1,4 +1,4 @@
-// The system's C library and the part of Foundation that each system has: one import instead of a choice in each file.
+// The system's C library and the part of Foundation that every system has, as one import.
 
 #if canImport(FoundationEssentials)
     @_exported import FoundationEssentials

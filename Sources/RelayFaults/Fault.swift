@@ -1,88 +1,87 @@
 extension FaultProxy {
-    /// Which way bytes go through the proxy.
+    /// The direction of bytes through the proxy.
     public enum Direction: String, Hashable, Sendable, CaseIterable {
-        /// Each of the two.
+        /// Both directions.
         case both
         /// From the client to the server.
         case fromClient = "from-client"
         /// From the server to the client.
         case fromServer = "from-server"
 
-        /// Whether bytes of the one direction, which is not `both`, belong to this.
+        /// Whether this includes a direction other than `both`.
         func includes(_ direction: Direction) -> Bool { self == .both || self == direction }
     }
 
-    /// What goes wrong on a connection as long as it is set. Faults of different kinds can be set together.
+    /// A fault of connections that lasts while it is set. Faults of different kinds can be combined.
     public enum Fault: Hashable, Sendable {
-        /// Nothing goes wrong.
+        /// No fault.
         case passThrough
-        /// The port has no listener: the system refuses a new connection, as after the server's death. The port stays
-        /// reserved.
+        /// The port has no listener but stays reserved: new connections are refused, as if the server had died.
         case refuse
-        /// New connections are accepted and never hear a byte; the server is not dialled for them, now or later.
-        /// Connections that are open already lose the bytes of both directions.
+        /// New connections are accepted but receive nothing; the server is never dialled for them. Open connections
+        /// lose the bytes of both directions.
         case silent
-        /// Bytes vanish and sockets stay open, as behind a cable that was pulled. Even the end of a connection is
-        /// kept back until the fault is over.
+        /// Bytes vanish while sockets stay open, as if a cable had been pulled. Even the end of a connection is held
+        /// back until the fault ends.
         case blackhole(Direction)
-        /// Bytes come late by the first time and, drawn anew for every read, up to the second more; their order stays.
-        /// Each is a day at most.
+        /// Bytes are delayed by the first duration and, drawn anew for every read, up to the second more; they stay in
+        /// order. Each is at most a day.
         case delay(Duration, jitter: Duration = .zero, Direction = .both)
-        /// So many bytes a second come through at most, for each connection; with 0 they wait until the fault is over.
+        /// Limits each connection to this many bytes per second; with 0 they wait until the fault ends.
         case throttle(bytesPerSecond: Int, Direction = .both)
-        /// Bytes are written in pieces of at most so many, each by itself; less than 1 counts as 1.
+        /// Bytes are written in separate pieces of at most this size; less than 1 counts as 1.
         case split(Int = 1, Direction = .both)
     }
 
-    /// What is done to a single message: one on a subject that begins with neither `_` nor `$`, as those of replies,
-    /// acknowledgements and buckets do, and of those that a client sends one with a `Nats-Msg-Id`.
+    /// A fault of a single message on a subject that does not begin with `_` or `$`, as those of replies,
+    /// acknowledgements and buckets do; of the client's messages only one with a `Nats-Msg-Id`.
     public enum MessageFault: Hashable, Sendable, CaseIterable {
-        /// It comes twice.
+        /// It arrives twice.
         case duplicate
-        /// It comes behind the next one, or at the connection's end.
+        /// It arrives after the next one, or at the connection's end.
         case reorder
-        /// It does not come.
+        /// It does not arrive.
         case drop
     }
 
     /// How the proxy ends a connection, on both of its sides.
     public enum Ending: String, Hashable, Sendable, CaseIterable {
-        /// A reset (RST): at once, and what a side has not taken from its system yet may be lost to it.
+        /// A reset (RST): at once, and data that a side has not read yet may be lost.
         case reset
-        /// An orderly end (FIN), after what was written before.
+        /// An orderly end (FIN), after everything that was written.
         case finish
     }
 
-    /// The connections that an act is about.
+    /// The connections that a call affects.
     public enum Connections: Hashable, Sendable {
-        /// Those that are open now.
+        /// The open ones.
         case present
-        /// The one that comes next.
+        /// The next one.
         case next
-        /// Those that are open and those that come.
+        /// The open and all future ones.
         case all
     }
 
-    /// What has gone through the proxy.
+    /// The traffic of a proxy.
     public struct Statistics: Hashable, Sendable {
-        /// How many connections of clients are open now.
+        /// The number of open client connections.
         public internal(set) var openConnections = 0
-        /// Connections of clients that were ever accepted.
+        /// The number of client connections ever accepted.
         public internal(set) var acceptedConnections = 0
-        /// Bytes handed on to the server.
+        /// Bytes forwarded to the server.
         public internal(set) var bytesFromClient = 0
-        /// Bytes handed on to clients.
+        /// Bytes forwarded to clients.
         public internal(set) var bytesFromServer = 0
-        /// Bytes of both directions that were swallowed.
+        /// Bytes of both directions that were dropped.
         public internal(set) var swallowedBytes = 0
-        /// How many connections the proxy has cut on request.
+        /// The number of connections cut on request.
         public internal(set) var cuts = 0
-        /// To how many messages something was done.
+        /// The number of messages that met a fault.
         public internal(set) var messages = 0
     }
 }
 
-/// The faults of a connection, sorted by what they change: the form in which they are kept for connections to come.
+/// The faults of a connection, by what they change, as kept for future connections.
 struct FaultPlan: Hashable, Sendable {
     var isRefusing = false
     var isSilent = false
@@ -113,7 +112,6 @@ struct FaultPlan: Hashable, Sendable {
         change(direction) { $0.cut = FaultLane.Cut(remaining: max(0, bytes), ending: ending) }
     }
 
-    /// A length of time between nothing and a day.
     private static func bounded(_ duration: Duration) -> Duration { min(max(.zero, duration), .seconds(86_400)) }
 
     private mutating func change(_ direction: FaultProxy.Direction, _ body: (inout FaultLane.Rules) -> Void) {

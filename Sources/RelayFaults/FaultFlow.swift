@@ -1,13 +1,13 @@
 import NIOCore
 
-/// Carries the bytes of one direction of one connection as its lane decides. Lives on the proxy's event loop.
+/// Carries the bytes of one direction of one connection as its lane decides. Used only on the proxy's event loop.
 final class FaultFlow {
-    /// The direction, which is not `both`.
+    /// Never `both`.
     let direction: FaultProxy.Direction
     private(set) var lane: FaultLane
     private let loop: any EventLoop
     private let begin: NIODeadline
-    /// What the flow cannot do alone: ending the connection, counting.
+    /// Ends the connection and counts for the flow.
     weak var link: FaultLink?
 
     private var source: (any Channel)?
@@ -33,7 +33,7 @@ final class FaultFlow {
 
     func leads(to destination: any Channel) {
         self.destination = destination
-        // It was to end before it had come.
+        // Its end was requested before it joined.
         if lane.isOutputClosed { destination.close(mode: .output, promise: nil) }
         drive()
     }
@@ -74,8 +74,7 @@ final class FaultFlow {
         drive()
     }
 
-    /// From now on nothing is forwarded: the connection is being ended. The source is still read when it is to end in
-    /// good order, or the system would reset it.
+    /// Stops forwarding: the connection is being ended. The source is still read, or the system would reset it.
     func stop() {
         isStopped = true
         alarm?.cancel()
@@ -85,7 +84,7 @@ final class FaultFlow {
 
     func drive() {
         guard !isStopped else { return }
-        // Writing can call back at once; the outer loop then goes round once more.
+        // Writing can call back at once; the outer loop then runs once more.
         guard !isDriving else {
             isDrivenAgain = true
             return
@@ -112,7 +111,7 @@ final class FaultFlow {
                 let path = direction == .fromClient ? \FaultProxy.Statistics.bytesFromClient : \.bytesFromServer
                 link?.count { $0[keyPath: path] += bytes.readableBytes }
                 if lane.rules.pieceLength != nil {
-                    // The next piece in another turn of the loop, or the system would join the two.
+                    // The next piece waits for another turn of the loop, or the system would join the two.
                     loop.assumeIsolated().execute { self.drive() }
                     return
                 }
@@ -133,7 +132,7 @@ final class FaultFlow {
 
     private func setAlarm(_ time: Duration) {
         alarm?.cancel()
-        // Rounded up, or the alarm could come a moment before its time.
+        // Rounded up, or the alarm could be a moment early.
         let deadline = begin + TimeAmount(time) + .nanoseconds(1)
         alarm = loop.assumeIsolated().scheduleTask(deadline: deadline) { self.drive() }
     }

@@ -1,35 +1,34 @@
 import NIOCore
 
-/// Finds the messages among the bytes of one direction of a connection that speaks the NATS protocol, and does to
-/// single ones what it is told to. All else passes as it came, and at once.
+/// Finds the messages in one direction of a NATS connection and applies faults to them. All else passes unchanged.
 struct FaultFrames: Sendable {
-    /// So many messages may be asked for ahead.
+    /// The maximum number of pending faults.
     private static let mostFaults = 64
-    /// The longest line; what is longer is no frame.
+    /// The longest line of a frame.
     private static let longestLine = 1 << 20
-    /// The largest message that something is done to: it is held until it is whole.
+    /// The largest message that can meet a fault, as it is held until it is complete.
     private static let largestMessage = 8 << 20
 
-    /// What the next messages meet.
+    /// The faults of the next messages.
     private var faults: [FaultProxy.MessageFault] = []
-    /// The present line as far as it has come.
+    /// The current line so far.
     private var line: [UInt8] = []
-    /// How much of the present frame's payload, with the end of its line, is to come.
+    /// The rest of the current frame's payload, including its line break.
     private var payloadLeft = 0
-    /// The present frame as far as it has come, where it may be one that something is done to.
+    /// The current frame so far, if a fault may apply to it.
     private var held: ByteBuffer?
-    /// A message that comes behind the next one.
+    /// A message to forward after the next one.
     private var late: ByteBuffer?
-    /// Whether these are no frames, as behind the beginning of TLS.
+    /// Whether the bytes are not frames, as once TLS has begun.
     private var isOpaque = false
-    /// To how many messages something was done.
+    /// The number of messages that met a fault.
     private(set) var struck = 0
 
     mutating func strike(_ fault: FaultProxy.MessageFault) {
         if faults.count < Self.mostFaults { faults.append(fault) }
     }
 
-    /// What is handed on of the next bytes, with what was held before.
+    /// Returns the bytes to forward, including held ones.
     mutating func pass(_ bytes: ByteBuffer) -> ByteBuffer {
         var (bytes, out) = (bytes, ByteBuffer())
         while bytes.readableBytes > 0 {
@@ -47,7 +46,7 @@ struct FaultFrames: Sendable {
         return out
     }
 
-    /// What is still held when nothing more comes.
+    /// Returns the bytes still held at the end.
     mutating func end() -> ByteBuffer {
         var out = ByteBuffer()
         release(&late, to: &out)
@@ -78,8 +77,7 @@ struct FaultFrames: Sendable {
         if !isMessage || size > Self.largestMessage { release(&held, to: &out) }
     }
 
-    /// Whether a line begins a message that people publish, rather than one of the protocol's own, and how much payload
-    /// comes behind it.
+    /// Whether a line begins a message that users publish, not one of the protocol's own, and its payload's length.
     private static func read(_ line: [UInt8]) -> (isMessage: Bool, payload: Int) {
         let words = line.split { $0 <= 0x20 }.map { String(decoding: $0, as: UTF8.self) }
         guard words.count > 2, let size = words.last.flatMap({ Int($0) }), (0...(.max - 2)).contains(size),
@@ -88,7 +86,7 @@ struct FaultFrames: Sendable {
         return (!words[1].hasPrefix("_") && !words[1].hasPrefix("$"), size + 2)
     }
 
-    /// A frame with a payload is whole.
+    /// Handles a complete frame.
     private mutating func finish(_ out: inout ByteBuffer) {
         guard let message = held, Self.isKnownAgain(message) else { return release(&held, to: &out) }
         held = nil
@@ -108,7 +106,7 @@ struct FaultFrames: Sendable {
         release(&before, to: &out)
     }
 
-    /// Whether a message is one from the server, or one of the client's that has an identifier: requests have none.
+    /// Whether a message is from the server, or one of the client's with an identifier: requests have none.
     private static func isKnownAgain(_ message: ByteBuffer) -> Bool {
         let bytes = message.readableBytesView
         guard let name = bytes.first(where: { ![0x48, 0x68].contains($0) }), [0x50, 0x70].contains(name) else {

@@ -1,10 +1,9 @@
 import NATS
 import NIOCore
 
-/// Decides what happens to the bytes of one direction of one connection, and when. Times count from the proxy's
-/// beginning.
+/// Decides what happens to the bytes of one direction of one connection, and when. Times start with the proxy.
 struct FaultLane: Sendable {
-    /// An end that comes after so many more forwarded bytes.
+    /// An end after this many more forwarded bytes.
     struct Cut: Hashable, Sendable {
         var remaining: Int
         var ending: FaultProxy.Ending
@@ -14,36 +13,35 @@ struct FaultLane: Sendable {
         var swallows = false
         var delay = Duration.zero
         var jitter = Duration.zero
-        /// Nil means without bound; 0 that nothing goes on.
+        /// Nil for no limit; 0 stops all bytes.
         var bytesPerSecond: Int?
-        /// Nil means that reads are written as they came.
+        /// Nil to write reads as they arrived.
         var pieceLength: Int?
         var cut: Cut?
 
-        /// How late a byte is at most.
         var longestDelay: Duration { delay + jitter }
     }
 
     enum Step: Hashable, Sendable {
         /// Write these bytes.
         case forward(ByteBuffer)
-        /// Count so many bytes as swallowed.
+        /// Count this many bytes as dropped.
         case swallow(Int)
-        /// Nothing before this time.
+        /// Do nothing before this time.
         case wait(until: Duration)
-        /// Tell the destination that no more comes.
+        /// End the destination's input.
         case finish
         /// The source was lost: reset the destination.
         case reset
-        /// End the whole connection.
+        /// End the entire connection.
         case cut(FaultProxy.Ending)
-        /// Nothing before something happens.
+        /// Do nothing until something happens.
         case rest
     }
 
-    /// How many bytes are held at most; the source is not read beyond.
+    /// The maximum number of held bytes; beyond it the source is not read.
     static let limit = 1 << 20
-    /// How many reads are held at most: the smallest costs a buffer too.
+    /// The maximum number of held reads, since even the smallest costs a buffer.
     static let readLimit = 4_096
 
     private enum Tail {
@@ -58,12 +56,11 @@ struct FaultLane: Sendable {
     private var queue = CircularBuffer<(bytes: ByteBuffer, due: Duration)>()
     private var queuedBytes = 0
     private var tail = Tail.open
-    /// When the newest byte is due: nothing overtakes it.
+    /// When the newest byte is due: none may overtake it.
     private var newestDue = Duration.zero
     /// When the rate allows the next byte.
     private var allowedFrom = Duration.zero
     private var isHalfClosing = false
-    /// Nothing can be written to the destination any more.
     private(set) var isOutputClosed = false
 
     init(rules: Rules, seed: UInt64) {
@@ -73,13 +70,11 @@ struct FaultLane: Sendable {
 
     var wantsInput: Bool { !hasEnded && queuedBytes < Self.limit && queue.count < Self.readLimit }
 
-    /// Whether the source has ended or was lost.
     var hasEnded: Bool { if case .open = tail { false } else { true } }
 
-    /// Whether nothing more can happen in this direction.
     var isOver: Bool { if case .over = tail { isOutputClosed && queue.isEmpty } else { false } }
 
-    /// The rules have changed. What waits is late by the new rules at most.
+    /// Waiting bytes are delayed at most as long as the new rules allow.
     mutating func change(_ rules: Rules, at now: Duration) {
         self.rules = rules
         allowedFrom = now
@@ -91,7 +86,7 @@ struct FaultLane: Sendable {
 
     mutating func strike(_ fault: FaultProxy.MessageFault) { frames.strike(fault) }
 
-    /// Bytes came from the source; to how many messages among them something was done.
+    /// Returns how many messages among the bytes met a fault.
     mutating func received(_ bytes: ByteBuffer, at now: Duration) -> Int {
         let before = frames.struck
         keep(frames.pass(bytes), at: now)
@@ -108,10 +103,10 @@ struct FaultLane: Sendable {
         tail = .ended(due: dueTime(at: now), isLost: isLost)
     }
 
-    /// The destination was lost: what comes is thrown away.
+    /// From now on bytes are dropped.
     mutating func destinationLost() { isOutputClosed = true }
 
-    /// Ends the destination's input now; what waits and what comes is thrown away.
+    /// Ends the destination's input now; waiting and future bytes are dropped.
     mutating func halfClose() { isHalfClosing = true }
 
     private mutating func keep(_ bytes: ByteBuffer, at now: Duration) {
@@ -127,8 +122,8 @@ struct FaultLane: Sendable {
         return newestDue
     }
 
-    /// The next thing to do; to be asked until it says `wait` or `rest`.
-    /// - Parameter canForward: whether the destination takes bytes.
+    /// Returns the next step; call it until it returns `wait` or `rest`.
+    /// - Parameter canForward: whether the destination accepts bytes.
     mutating func next(at now: Duration, canForward: Bool) -> Step {
         if let cut = rules.cut, cut.remaining == 0 {
             rules.cut = nil
@@ -154,7 +149,7 @@ struct FaultLane: Sendable {
         if let rate = rules.bytesPerSecond {
             guard rate > 0 else { return .rest }
             guard allowedFrom <= now else { return .wait(until: allowedFrom) }
-            // A fiftieth of a second's bytes at once: few enough to look even, many enough to reach the rate.
+            // A fiftieth of a second's bytes at once: few enough to look even, enough to reach the rate.
             length = min(length, max(1, rate / 50))
             allowedFrom = now + .nanoseconds(Int64(length) * 1_000_000_000 / Int64(rate))
         }
@@ -175,7 +170,7 @@ struct FaultLane: Sendable {
         return isLost ? .reset : .finish
     }
 
-    /// Takes bytes off the front of the queue, as many as the first read has at most.
+    /// Takes bytes off the front of the queue, at most those of the first read.
     private mutating func take(_ length: Int) -> ByteBuffer {
         queuedBytes -= length
         guard queue[queue.startIndex].bytes.readableBytes > length else { return queue.removeFirst().bytes }

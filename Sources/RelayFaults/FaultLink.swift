@@ -1,12 +1,11 @@
 import NIOCore
 import Platform
 
-/// One connection through the proxy: the client's side, the server's side and the two flows between them. Lives on the
-/// proxy's event loop.
+/// One connection through the proxy: both sides and the flows between them. Used only on the proxy's event loop.
 final class FaultLink {
     enum Side: Sendable { case client, server }
 
-    /// How long a side may take to end after it was asked to.
+    /// How long a side may take to end when asked to.
     private static let endLimit = TimeAmount.seconds(5)
 
     let number: Int
@@ -14,7 +13,7 @@ final class FaultLink {
     private let loop: any EventLoop
     private var client: (any Channel)?
     private var server: (any Channel)?
-    /// Whether the server is dialled: not for a connection that begins in silence.
+    /// Whether the server is dialled; not for a connection that begins while silence is set.
     private let isDialled: Bool
     private var isEnding = false
     private let fromClient: FaultFlow
@@ -53,7 +52,7 @@ final class FaultLink {
     func left(_ side: Side) {
         if side == .client { client = nil } else { server = nil }
         if isEnding { return forgetWhenBothLeft() }
-        // A side that has had the end of the other direction leaves with its own end, which is not reported separately.
+        // A side that has received the other direction's end leaves with its own end, which is not reported separately.
         flow(from: side).sourceEnded(isLost: !flow(to: side).lane.isOutputClosed)
         flow(to: side).destinationLost()
         forgetWhenBothLeft()
@@ -71,7 +70,6 @@ final class FaultLink {
         fromServer.change(plan.fromServer)
     }
 
-    /// Cuts now or, when bytes are to pass first, after these.
     func cut(after bytes: Int, _ direction: FaultProxy.Direction, _ ending: FaultProxy.Ending) {
         guard bytes > 0 else { return cutNow(ending) }
         for flow in flows(direction) {
@@ -81,7 +79,7 @@ final class FaultLink {
         }
     }
 
-    /// Cuts when the system has taken everything that was written to a side.
+    /// Cuts once the system has accepted everything written to a side.
     func cutAfterWriting(_ ending: FaultProxy.Ending, to channel: (any Channel)?) {
         guard let channel else { return cutNow(ending) }
         stop()
@@ -105,7 +103,7 @@ final class FaultLink {
         case .finish:
             for channel in channels { channel.close(mode: .output, promise: nil) }
             closeWhenBothEnded()
-            // Should a side not end by itself.
+            // In case a side does not end by itself.
             loop.assumeIsolated().scheduleTask(in: Self.endLimit) { self.closeNow() }
         }
     }
@@ -116,7 +114,6 @@ final class FaultLink {
         forgetWhenBothLeft()
     }
 
-    /// After an orderly end in both directions nothing is left to do.
     func looksWhetherOver() {
         guard !isEnding, fromClient.lane.isOver, fromServer.lane.isOver || !isDialled else { return }
         closeNow()
@@ -129,7 +126,7 @@ final class FaultLink {
 
     private static func reset(_ channel: any Channel) {
         guard let socket = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
-        // Closing a socket that lingers for no time resets it.
+        // Closing a socket with a zero linger time resets it.
         socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).assumeIsolated().whenComplete { _ in
             channel.close(promise: nil)
         }
@@ -138,7 +135,6 @@ final class FaultLink {
     func count(_ body: (inout FaultProxy.Statistics) -> Void) { core.statistics.withLockedValue(body) }
 }
 
-/// Tells a link what happens on one of its sides.
 final class FaultLinkHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

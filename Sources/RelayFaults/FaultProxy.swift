@@ -3,18 +3,18 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A TCP proxy on this machine, mostly on 127.0.0.1, in front of one server, which does to its connections what
-/// networks do to them: cuts, delays, silence, loss. For rehearsing what a client makes of it. It passes bytes, so TLS
-/// goes through as it is; only what is done to single messages needs their frames.
+/// A TCP proxy on this machine, usually on 127.0.0.1, that injects network faults into the connections to one server:
+/// cuts, delays, silence, loss. It shows how a client copes with them. It passes bytes, so TLS goes through unchanged;
+/// only faults of single messages need their frames.
 ///
 /// Everything is closed with the last reference to the proxy.
 public final class FaultProxy: Sendable {
-    /// Where it listens unless it is said otherwise: nobody reaches that from another machine.
+    /// The default address to listen on, which no other machine can reach.
     public static let loopback = "127.0.0.1"
 
     /// The server that it was started for, or the first of several.
     public let target: ServerAddress
-    /// Where clients connect to; as the target's otherwise, so that its certificate is checked for the target's name.
+    /// The address for clients; otherwise as the target's, so that its certificate is checked for the target's name.
     public let address: ServerAddress
     private let core: NIOLoopBound<FaultProxyCore>
     private let counted: NIOLockedValueBox<Statistics>
@@ -25,7 +25,7 @@ public final class FaultProxy: Sendable {
         self.loop = loop
         var address = target
         address.certificateName = target.certificateName ?? target.host
-        // Whoever listens everywhere is reached from here by loopback.
+        // A listener on all addresses is reached by loopback.
         address.host = ["0.0.0.0": Self.loopback, "::": "::1"][port.host] ?? port.host
         address.port = port.number
         self.address = address
@@ -41,13 +41,12 @@ public final class FaultProxy: Sendable {
     /// Starts a proxy that passes everything through.
     /// - Parameters:
     ///   - target: the server; it need not run yet.
-    ///   - others: servers that do as well, as those of a cluster: where one cannot be reached newcomers go to the
-    ///     next, and stay with that.
-    ///   - host: the address of this machine to listen at, in numbers. Whoever reaches it reaches the server, unless
-    ///     that is loopback.
+    ///   - others: equivalent servers, as in a cluster: if one cannot be reached, new connections go to the next, and
+    ///     stay with that.
+    ///   - host: the numeric address to listen on. Unless it is loopback, anyone who reaches it reaches the server.
     ///   - port: the port there; 0 lets the system choose.
     ///   - seed: equal seeds give equal jitter for the same connections and reads.
-    /// - Throws: `FaultError.port` when the port cannot be had.
+    /// - Throws: `FaultError.port` if the port is not available.
     public static func start(
         target: ServerAddress, others: [ServerAddress] = [], host: String = loopback, port: Int = 0, seed: UInt64 = 0
     ) async throws(FaultError) -> FaultProxy {
@@ -64,16 +63,16 @@ public final class FaultProxy: Sendable {
         }
     }
 
-    /// Sets what goes wrong from now on, in the place of everything that was set before, a cut to come included.
+    /// Sets the faults from now on, replacing all earlier ones, including a pending cut.
     /// - Parameters:
-    ///   - faults: the faults; none, or `passThrough`, ends all.
-    ///   - connections: for which connections. Those to come are refused all or none, so `refuse` needs `all`.
-    /// - Throws: `FaultError.port` when the port cannot be listened at again after `refuse`.
+    ///   - faults: the faults; none, or `passThrough`, to end all.
+    ///   - connections: the affected connections. Future ones are refused all or none, so `refuse` needs `all`.
+    /// - Throws: `FaultError.port` if the port is no longer available after `refuse`.
     public func set(_ faults: Fault..., on connections: Connections = .all) async throws(FaultError) {
         try await set(faults, on: connections)
     }
 
-    /// As the other, for faults that are in a list.
+    /// As the other, for a list of faults.
     public func set(_ faults: [Fault], on connections: Connections = .all) async throws(FaultError) {
         let plan = FaultPlan(faults)
         do {
@@ -90,17 +89,15 @@ public final class FaultProxy: Sendable {
         }
     }
 
-    /// Has newcomers go to other servers than before, as where a server has come back at another port. Open connections
-    /// stay.
+    /// Sends new connections to other servers, as when a server is back at another port. Open connections stay.
     public func forward(to target: ServerAddress, others: [ServerAddress] = []) async {
         await run { $0.forward(to: [target] + others) }
     }
 
-    /// Cuts connections, on both sides, after exactly so many more bytes have been handed on; nothing that still waits
-    /// in the proxy is delivered.
+    /// Cuts connections on both sides after exactly this many more forwarded bytes; bytes still waiting are lost.
     /// - Parameters:
-    ///   - afterBytes: how many, counted for each connection; for one to come, from its begin. 0 means at once.
-    ///   - direction: where they are counted; with `both`, the direction that is first decides.
+    ///   - afterBytes: how many, counted for each connection, for a future one from its start. 0 means at once.
+    ///   - direction: where they are counted; with `both`, whichever direction is first decides.
     public func cut(
         afterBytes: Int = 0, direction: Direction = .both, how: Ending = .reset,
         on connections: Connections = .present
@@ -114,32 +111,31 @@ public final class FaultProxy: Sendable {
         }
     }
 
-    /// Ends one direction of the open connections: its destination reads the end, the other direction goes on.
+    /// Ends one direction of the open connections: its destination reads the end, the other direction continues.
     public func halfClose(_ direction: Direction) async {
         await run { core in core.flows(direction).forEach { $0.halfClose() } }
     }
 
-    /// Does something to the next message of each open connection. On one that is encrypted the proxy can tell none,
-    /// and nothing happens.
+    /// Applies a fault to the next message of each open connection, unless it is encrypted.
     public func strike(_ fault: MessageFault, _ direction: Direction = .fromServer) async {
         await run { core in core.flows(direction).forEach { $0.strike(fault) } }
     }
 
-    /// What has gone through so far.
+    /// The traffic so far.
     public var statistics: Statistics { counted.withLockedValue { $0 } }
 
-    /// Closes all connections and gives the port back. Later calls do nothing.
+    /// Closes all connections and releases the port. Later calls do nothing.
     public func close() async {
         try? await loop.flatSubmit { [core] in core.value.close() }.get()
     }
 
     private func run(_ body: @escaping @Sendable (FaultProxyCore) -> Void) async {
-        // The loop is the process's own and never ends.
+        // The process's own loop never ends.
         try? await loop.submit { [core] in body(core.value) }.get()
     }
 }
 
-/// What the proxy can fail with.
+/// An error of the proxy.
 public enum FaultError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A port of this machine's address cannot be used; the reason is the system's.
     case port(Int, host: String = FaultProxy.loopback, reason: String)

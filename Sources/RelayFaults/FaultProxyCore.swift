@@ -3,19 +3,18 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// The proxy's listening socket, its connections and what is set for those to come. Lives on one event loop.
+/// The proxy's listening socket, its connections and the plans for future ones. Used only on one event loop.
 final class FaultProxyCore {
-    /// How long the server may take to accept.
     private static let dialLimit = TimeAmount.seconds(10)
-    /// How many bytes the system takes for the proxy ahead of it. Left to itself it may take 32 MiB, and a link that is
-    /// throttled would swallow at once what it is to carry slowly.
+    /// How many bytes the system may receive ahead of the proxy. By default up to 32 MiB, so a throttled link would
+    /// swallow at once what it should carry slowly.
     private static let receiveBuffer: ChannelOptions.Types.SocketOption.Value = 256 << 10
 
     let loop: any EventLoop
     let begin = NIODeadline.now()
     let statistics = NIOLockedValueBox(FaultProxy.Statistics())
     private var targets: [ServerAddress]
-    /// The place of the target that newcomers go to.
+    /// The index of the target for new connections.
     private var current = 0
     private var port: ReservedPort?
     private let seed: UInt64
@@ -32,13 +31,13 @@ final class FaultProxyCore {
     }
 
     func forward(to new: [ServerAddress]) {
-        // Newcomers stay with whom they go to where that one is still among the servers.
+        // New connections stay with their server if it is still among the targets.
         let present = targets[current]
         targets = new
         current = new.firstIndex(of: present) ?? 0
     }
 
-    /// Changes the plan of connections to come, and does the same to those that are open.
+    /// Changes the plan of future connections, and the open connections.
     func change(
         _ connections: FaultProxy.Connections, plan change: (inout FaultPlan) -> Void, open act: (FaultLink) -> Void
     ) {
@@ -73,7 +72,6 @@ final class FaultProxyCore {
         statistics.withLockedValue { $0.openConnections -= 1 }
     }
 
-    /// Listens or stops listening, as the plan says.
     func settleListener() -> EventLoopFuture<Void> {
         let shouldListen = !isClosed && !plan.isRefusing
         guard shouldListen != (listener != nil) else { return loop.makeSucceededVoidFuture() }
@@ -100,7 +98,7 @@ final class FaultProxyCore {
         do throws(FaultError) { descriptor = try port.listeningSocket() } catch { return loop.makeFailedFuture(error) }
         return bootstrap.withBoundSocket(descriptor).flatMap { channel in
             let core = bound.value
-            // Another act may have come meanwhile.
+            // Another call may have changed this meanwhile.
             guard core.listener == nil, !core.isClosed, !core.plan.isRefusing else {
                 ReservedPort.stopListening(descriptor)
                 return channel.close().recover { _ in }
@@ -140,7 +138,7 @@ final class FaultProxyCore {
                 try channel.pipeline.syncOperations.addHandler(FaultLinkHandler(link, .server))
             }
             .whenFailure { [self] _ in
-                // Another link may have found out before.
+                // Another link may have found this out already.
                 if current == place { current = (place + 1) % targets.count }
                 guard tries > 1, !isClosed else { return link.end(.reset) }
                 dial(link, tries: tries - 1)

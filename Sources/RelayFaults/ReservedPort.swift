@@ -1,31 +1,31 @@
 import NIOCore
 import Platform
 
-/// A port of an address of this machine that stays ours while it has no listener: a socket is bound to it and never
-/// listens, so the system refuses connections and gives the port to no other process.
+/// A port that stays ours without a listener: a socket is bound to it and never listens, so the system refuses
+/// connections and gives the port to no other process.
 final class ReservedPort: Sendable {
     let host: String
     let number: Int
     private let descriptor: Int32
 
-    /// Reserves a port of an address in numbers, IPv6 without brackets; 0 lets the system choose.
+    /// Reserves a port of a numeric address, IPv6 without brackets; 0 lets the system choose.
     init(_ wanted: Int, of host: String = FaultProxy.loopback) throws(FaultError) {
         self.host = host
         (descriptor, number) = try Self.bound(to: wanted, of: host)
     }
 
-    /// A socket at this port that is to listen. The caller closes it.
+    /// A socket bound to this port for listening. The caller closes it.
     func listeningSocket() throws(FaultError) -> Int32 { try Self.bound(to: number, of: host).descriptor }
 
-    /// Stops a socket from listening, from now on. Closing it would not be enough if a child process is being started
-    /// at that moment: until the child runs its own program it holds every descriptor of this one.
+    /// Stops a socket from listening at once. Closing it would not suffice while a child process is being started:
+    /// until it runs its own program, the child has every descriptor of this process.
     static func stopListening(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_RD)) }
 
     private static func bound(to wanted: Int, of host: String) throws(FaultError) -> (descriptor: Int32, number: Int) {
         guard (0...65_535).contains(wanted) else {
             throw .port(wanted, host: host, reason: "a port is a number from 0 to 65535")
         }
-        // Names are not looked up: they may be those of other machines.
+        // Names are not resolved: they may be other machines'.
         guard let place = try? SocketAddress(ipAddress: host, port: wanted) else {
             throw .port(wanted, host: host, reason: "it is no address in numbers, such as 127.0.0.1")
         }
@@ -58,13 +58,13 @@ final class ReservedPort: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Lets a listening socket be bound to the same port.
+    /// Allows a listening socket at the same port.
     private static func share(_ descriptor: Int32) {
         var yes: Int32 = 1
         let length = socklen_t(MemoryLayout<Int32>.size)
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, length)
         #if canImport(Darwin)
-            // There, a second socket of the very same address needs this too.
+            // Here a second socket of exactly the same address needs this too.
             setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &yes, length)
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         #endif
