@@ -30,7 +30,7 @@ package struct JSON5Document<Value: Decodable & Sendable>: Sendable {
             return SettingMistake(found.codingPath, "\(name.isEmpty ? "this" : name) is not \(article(type))")
         case DecodingError.valueNotFound(_, let found):
             return SettingMistake(
-                found.codingPath, name(found.codingPath, ": ") + "null is no value here; leave it out")
+                found.codingPath, name(found.codingPath, ": ") + "null is not allowed here; leave it out")
         default: return SettingMistake([], "it cannot be understood (\(error))")
         }
     }

@@ -289,7 +289,7 @@ private struct JSON5Reader {
     /// A character from its hexadecimal digits; above U+FFFF it takes two such numbers.
     private mutating func escaped(digits: Int, from begin: Int) throws(Mistake) -> Unicode.Scalar {
         let first = try hexadecimal(digits, from: begin)
-        guard first != 0 else { throw mistake(begin, "no text holds this character") }
+        guard first != 0 else { throw mistake(begin, "a text cannot contain this character") }
         if let scalar = Unicode.Scalar(first) { return scalar }
         guard first < 0xDC00, skip("\\"), skip("u") else { throw mistake(begin, "this is half a character") }
         let second = try hexadecimal(4, from: begin)

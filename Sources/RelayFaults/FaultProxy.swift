@@ -144,7 +144,7 @@ public enum FaultError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .port(let port, let host, let reason):
-            "Port \(port) of \(host) cannot be used: \(reason). Choose another one, or 0 for any that is free."
+            "Port \(port) of \(host) cannot be used: \(reason). Choose another one, or 0 for any free one."
         }
     }
 }

@@ -3,19 +3,18 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// A network that a run has for itself, in a temporary folder, whose servers can be killed and whose users can be
-/// banned without harm to anybody. Its host works inside this process, and its servers end with this process, however
-/// that ends.
+/// A run's own network, in a temporary folder, so that killing servers and banning users harms no one. Its host runs
+/// inside this process, and its servers end with this process, even if it is killed.
 public struct LabNetwork: Sendable {
-    /// The user as whom clients under test connect.
+    /// The user of the clients under test.
     public static let user = "lab"
 
     /// Its folder.
     public let directory: NetworkDirectory
-    /// Where its servers listen; the same after each restart.
+    /// The servers' addresses; unchanged by restarts.
     public let addresses: [ServerAddress]
     package let description: NetworkDescription
-    /// The server's side, for a client under test.
+    /// Makes the server's side for a client under test.
     public let serverSide: @Sendable (RelayClient) -> any LabServerSide
     /// Ends the network and deletes its folder.
     public let stop: @Sendable () async -> Void
@@ -23,10 +22,9 @@ public struct LabNetwork: Sendable {
     /// The servers' version.
     public var version: String { description.serverVersion }
 
-    /// Starts a private network, with one server, which is looked up by `PATH` and `PARLEY_NATS_SERVER` of the
-    /// environment.
+    /// Starts a private network with one server, which is found by the environment's `PATH` and `PARLEY_NATS_SERVER`.
     ///
-    /// - Throws: `NetworkError` when it does not start.
+    /// - Throws: `NetworkError` if it does not start.
     public static func start(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) async throws -> LabNetwork {
@@ -43,7 +41,7 @@ public struct LabNetwork: Sendable {
 
     /// Starts a cluster of three servers.
     ///
-    /// - Throws: `NetworkError` when it does not start.
+    /// - Throws: `NetworkError` if it does not start.
     public static func startCluster(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) async throws -> LabNetwork {
@@ -82,7 +80,7 @@ public struct LabNetwork: Sendable {
     /// The configuration of a client of this network.
     ///
     /// - Parameters:
-    ///   - server: where it connects; the servers themselves when nil.
+    ///   - server: where it connects; nil for the servers themselves.
     ///   - speed: the speed-up factor over real time.
     ///   - seed: the random seed; nil draws one.
     public func configuration(
@@ -117,7 +115,7 @@ private struct LabHost: Sendable {
         }
     }
 
-    /// Looks until the host has brought something about; throws why it has ended where it has.
+    /// Polls until the host has produced a result; throws its failure if it has ended.
     func brings<Found>(within limit: Duration, _ look: () async throws -> Found?) async throws -> Found {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -141,7 +139,7 @@ private struct LabHost: Sendable {
 private actor LabServer: LabServers {
     nonisolated let administrator: LabAdministrator
     private let options: NetworkHost.Options
-    /// The host; nil while the server is dead.
+    /// Nil while the server is dead.
     private var host: LabHost?
     private var lease: NetworkLease?
 
@@ -157,7 +155,7 @@ private actor LabServer: LabServers {
         self.host = host
         try await host.brings(within: .seconds(90)) { try await directory.running().map { _ in } }
         lease?.release()
-        // It runs, so that no host has to be started for it.
+        // It is running, so no host needs to be started.
         let lease = try await NetworkLease.acquire(directory: directory, hostCommand: [])
         self.lease = lease
         return lease.description
@@ -174,7 +172,7 @@ private actor LabServer: LabServers {
         case .killServer:
             guard let host, let lease else { return }
             let description = try await lease.ensureRunning()
-            // Its host has just described it: the id is the server's.
+            // Its host has just described it, so the id is the server's.
             _ = kill(description.serverPid, SIGKILL)
             self.host = nil
             await host.end()

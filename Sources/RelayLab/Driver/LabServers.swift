@@ -2,16 +2,16 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// Servers of a network whose folder is at hand, so that a rehearsal can do everything to them.
+/// Servers of a network whose folder is at hand, so that all acts are possible.
 public protocol LabServers: LabServerSide {
-    /// The administrator's acts.
+    /// Carries out the administrator's acts.
     var administrator: LabAdministrator { get }
-    /// Kills a server, or returns when one is there again; throws what hinders that.
+    /// Kills a server, or returns once it is back; throws if that fails.
     func change(_ name: LabAct.Name) async throws
 }
 
 extension LabServers {
-    /// Does one of the acts that need a network, and throws what hinders it.
+    /// Carries out an act that needs a network; throws if that fails.
     public func perform(_ act: LabAct) async throws {
         switch act.name.row.deed {
         case .server: try await change(act.name)
@@ -21,22 +21,22 @@ extension LabServers {
     }
 }
 
-/// What whoever has a network's folder does to one of its users, and to its disk.
+/// The administrator's acts on one user of a network, and on the network's disk.
 public actor LabAdministrator {
     nonisolated let network: NetworkAdministrator
     nonisolated let user: String
-    /// When the user's access ends without a rehearsal, while one has it ended; the inner nil means never.
+    /// When the user's access ended before a rehearsal expired it; the inner nil means never.
     private var endBefore: Int64??
-    /// As long as it is kept, the network's disk is full.
+    /// The network's disk is full while this is kept.
     private var disk: Rehearsal?
 
-    /// - Parameter user: the user whom the acts are about.
+    /// - Parameter user: the user that the acts affect.
     init(_ directory: NetworkDirectory, user: String) {
         network = NetworkAdministrator(directory: directory, name: "the lab")
         self.user = user
     }
 
-    /// Ends the user's access now, and keeps in mind when it would have ended.
+    /// Ends the user's access now, and remembers when it would have ended.
     func expire(_ reason: String?) async throws {
         let before = try await network.users(named: user).first?.expires
         endBefore = endBefore ?? .some(before)
@@ -52,24 +52,21 @@ public actor LabAdministrator {
     func freeDisk() { disk = nil }
 }
 
-/// The server of a private network whose host is another process, which brings it back from its death by itself, and
-/// which other programs use too.
+/// The server of a private network that other programs use too. Its host is another process, which restarts it.
 public struct LabHostedNetwork: LabServers {
     private let ensureRunning: @Sendable () async throws -> Void
-    /// The administrator's acts.
+    /// Carries out the administrator's acts.
     public let administrator: LabAdministrator
 
     /// - Parameters:
-    ///   - user: the user whom the administrator's acts are about.
-    ///   - ensureRunning: returns when the network's server runs, and starts what it takes for that.
-    public init(
-        directory: NetworkDirectory, user: String, ensureRunning: @escaping @Sendable () async throws -> Void
-    ) {
+    ///   - user: the user that the administrator's acts affect.
+    ///   - ensureRunning: starts the network's server if necessary, and returns once it is running.
+    public init(directory: NetworkDirectory, user: String, ensureRunning: @escaping @Sendable () async throws -> Void) {
         self.ensureRunning = ensureRunning
         administrator = LabAdministrator(directory, user: user)
     }
 
-    /// Kills the server, or makes sure that it runs.
+    /// Kills the server, or makes sure that it is running.
     public func change(_ name: LabAct.Name) async throws {
         switch name {
         case .killServer: administrator.network.directory.killServer()
@@ -79,29 +76,29 @@ public struct LabHostedNetwork: LabServers {
     }
 }
 
-/// The servers of a cluster on this machine, which its host looks after and which other programs use too: the one that
-/// is killed is the client's own, which the host brings back, and the one that leads stays dead as long as is wanted.
+/// The servers of a cluster on this machine that other programs use too. The client's own server is restarted by the
+/// cluster's host after it was killed; the leader stays dead for as long as required.
 public actor LabLocalCluster: LabServers {
     private let cluster: LocalCluster
     private let ownServer: @Sendable () async -> String?
-    /// The server that was killed last.
+    /// The last server that was killed.
     private var killed: String?
-    /// As long as it is kept, the server that led is gone.
+    /// The former leader is down while this is kept.
     private var outage: Rehearsal?
-    /// The administrator's acts.
+    /// Carries out the administrator's acts.
     public nonisolated let administrator: LabAdministrator
 
     /// - Parameters:
-    ///   - user: the user whom the administrator's acts are about.
-    ///   - ownServer: the name of the server that the client under test is connected to; nil while it is to none.
+    ///   - user: the user that the administrator's acts affect.
+    ///   - ownServer: returns the name of the server that the client under test is connected to, if any.
     public init(_ cluster: LocalCluster, user: String, ownServer: @escaping @Sendable () async -> String?) {
         (self.cluster, self.ownServer) = (cluster, ownServer)
         administrator = LabAdministrator(cluster.directory, user: user)
     }
 
-    /// Kills the client's own server or the one that leads, or has one started again.
+    /// Kills the client's own server or the leader, or restarts one.
     ///
-    /// - Throws: `LabActError.needsConnection` where there is no server of its own, `NetworkError` for what hinders it.
+    /// - Throws: `LabActError.needsConnection` if the client is not connected, `NetworkError` if the act fails.
     public func change(_ name: LabAct.Name) async throws {
         switch name {
         case .killServer:
@@ -109,9 +106,9 @@ public actor LabLocalCluster: LabServers {
             killed = own
             try await cluster.killServer(named: own)
         case .startServer: if let killed { try await cluster.awaitServer(named: killed) }
-        // Once at most: without a second server nobody could lead.
+        // Only once: no leader is possible without a second server.
         case .stopLeader: if outage == nil { outage = try await cluster.stopServer(named: try await cluster.leader()) }
-        // It is there a moment later.
+        // It is back a moment later.
         case .startLeader: outage = nil
         default: throw LabActError.notHere(name)
         }

@@ -1,7 +1,6 @@
 import Relay
 
-/// A client under test, its link and its server's side, with the run that they make: for a scenario, or for somebody
-/// who does one thing after the other by hand.
+/// A client under test, its link, its server's side and their run: for a scenario, or for acts by hand.
 public actor LabSession {
     private let subject: (any LabSubject)?
     private let link: (any LabLink)?
@@ -12,13 +11,13 @@ public actor LabSession {
     private let start: ContinuousClock.Instant
     private let tell: @Sendable (LabEvent) -> Void
 
-    /// The run as far as it has come.
+    /// The run so far.
     public private(set) var run = LabRun()
 
-    /// What is done and heard from ``record()`` on; nil before.
+    /// The acts and statuses since ``record()``; nil before.
     public private(set) var recording: LabRecording?
 
-    // What was heard since the last act, for expectations.
+    // The statuses since the last act, for expectations.
     private var heard: [LabStatus] = []
     private var seenOfHeard = 0
     private var attemptsSinceAct = 0
@@ -32,37 +31,37 @@ public actor LabSession {
 
     private struct Lasting {
         let act: LabAct
-        /// The same begun anew is another one.
+        /// Tells it from a later one of the same act.
         let number: UInt64
-        /// When it ends by itself; nil where it does not.
+        /// When it ends automatically; nil if it does not.
         var end: LabTime?
     }
 
-    /// The faults that last, in the order in which they began.
+    /// The lasting faults, in the order in which they began.
     private var lasting: [Lasting] = []
     private var lastBeginning: UInt64 = 0
-    /// What goes wrong with the link now.
+    /// The current faults of the link.
     private var conditions: [LabAct] { lasting.map(\.act).filter(\.name.isCondition) }
-    /// Whether the client's reader rests.
+    /// Whether the client's reader is paused.
     private var isPaused = false
     private var watch: Task<Void, Never>?
     private var reading: Task<Void, Never>?
-    /// Acts that send or are to end by themselves, and outcomes of messages that are waited for.
+    /// Acts that send or end automatically, and messages whose outcome is awaited.
     private var underWay: [UInt64: (isAct: Bool, task: Task<Void, Never>)] = [:]
     private var nextTask: UInt64 = 0
     /// The minimum time for an expectation in a run that is faster than real time.
     private static let leastPatience = Duration.seconds(15)
-    /// So many statuses since an act are looked at.
+    /// The maximum number of statuses kept since an act.
     private static let mostHeard = 1_000
-    /// How often it is looked whether something has come.
+    /// The interval of polling.
     private static let step = Duration.milliseconds(5)
 
     /// - Parameters:
-    ///   - subject: the client under test; nil where that is another program, of which nothing is known.
-    ///   - link: its link; nil where there is none to do anything to.
+    ///   - subject: the client under test; nil if it is another program, of which nothing is known.
+    ///   - link: its link; nil if no fault can be injected into it.
     ///   - server: the server's side; nil on networks that Parley did not start.
-    ///   - writer: the name under which the client writes, which no other run has on this topic.
-    ///   - tell: hears of each event.
+    ///   - writer: the client's name as a writer, which no other run uses on this topic.
+    ///   - tell: receives each event.
     public init(
         subject: (any LabSubject)?, link: (any LabLink)?, server: (any LabServerSide)?, topic: String = "lab",
         writer: String, heading: LabHeading, tell: @escaping @Sendable (LabEvent) -> Void = { _ in }
@@ -81,13 +80,10 @@ public actor LabSession {
         start = clock.now
     }
 
-    /// The time since the beginning.
+    /// The time since the start.
     public var now: LabTime { LabTime(start.duration(to: clock.now)) }
 
-    // MARK: From beginning to end
-
-    /// Carries a scenario out from beginning to end, with a speed-up factor over real time that is the scenario's when
-    /// nil, and returns the run, which is over.
+    /// Runs a scenario and returns the finished run. A nil speed-up factor stands for the scenario's own.
     public func run(_ scenario: LabScenario, speed: Double? = nil) async -> LabRun {
         await begin()
         await act(scenario, speed: speed)
@@ -95,7 +91,7 @@ public actor LabSession {
         return await end()
     }
 
-    /// Carries out the steps of a scenario, with a speed-up factor as ``run(_:speed:)``.
+    /// Carries out the steps of a scenario, with a speed as for ``run(_:speed:)``.
     public func act(_ scenario: LabScenario, speed: Double? = nil) async {
         let speed = speed ?? scenario.speed
         let begin = clock.now
@@ -111,14 +107,14 @@ public actor LabSession {
                     add(.failed("“\(act.name.rawValue)” could not be done: \(error)"))
                 }
             case .expectation(let expectation, let within):
-                // The machine is no faster than it is.
+                // The machine itself is no faster.
                 let least = speed <= 1 ? .zero : min(within, Self.leastPatience)
                 await expect(expectation, within: max(within / speed, least))
             }
         }
     }
 
-    /// Begins: follows the topic and connects.
+    /// Follows the topic and connects.
     public func begin(connects: Bool = true) async {
         add(.began(heading))
         guard let subject else { return }
@@ -136,11 +132,10 @@ public actor LabSession {
         if connects { await subject.connect() }
     }
 
-    /// Ends: takes every fault away, waits until what was sent has ended and is delivered, and closes the client.
+    /// Removes every fault, waits until sent messages have their outcomes and are delivered, and closes the client.
     ///
     /// - Parameters:
-    ///   - waits: whether what is being sent is sent to its end, and what ends by itself does so, before anything is
-    ///     taken away. By hand, who ends the session means now.
+    ///   - waits: whether to finish sending, and let faults with a time run out, before any is removed.
     ///   - settle: called after every fault has ended, to wait for messages of others.
     public func end(
         patience: Duration = .seconds(15), waits: Bool = true, settle: @Sendable () async -> Void = {}
@@ -151,13 +146,13 @@ public actor LabSession {
         await settle()
         let limit = clock.now + patience
         while clock.now < limit {
-            // A session that is over brings nothing more.
+            // An ended session delivers nothing more.
             let isOver = status.state == ConnectionStatus.State.disconnected.rawValue
             if run.ledger.unsettled.isEmpty, isOver || run.ledger.lost.isEmpty { break }
             guard await pause() else { break }
         }
         await subject?.close()
-        // What the client still had has ended with it.
+        // The client's pending messages have ended with it.
         let last = clock.now + .seconds(5)
         while underWay.values.contains(where: { !$0.isAct }), clock.now < last, await pause() {}
         for (_, task) in underWay.values { task.cancel() }
@@ -169,7 +164,7 @@ public actor LabSession {
         return run
     }
 
-    /// The run as far as it has come, small enough for a screen.
+    /// The run so far, small enough for a screen.
     public var report: LabReport {
         LabReport(
             run, at: now,
@@ -187,18 +182,18 @@ public actor LabSession {
         tell(event)
     }
 
-    /// Waits a moment; false where the task was cancelled.
+    /// Waits briefly; false if the task was cancelled.
     private func pause() async -> Bool { (try? await clock.sleep(for: Self.step)) != nil }
 
-    /// What ends the faults that last now and are none of the link.
+    /// The opposites of the lasting faults that are not of the link.
     public var opposites: [LabAct.Name] {
         lasting.compactMap { $0.act.name.isCondition ? nil : $0.act.name.opposite }
     }
 
-    /// Notes that the client was had to connect again, which whoever repeats what was done has to do as well.
+    /// Records a requested reconnection, which a replay has to repeat.
     public func reconnected() { recording?.did(LabAct(.connect), lasting: nil, at: now - recordingBegan) }
 
-    /// Keeps what is done from now on, for a scenario's file. Times count from now.
+    /// Records a scenario from now on. Times start now.
     public func record() {
         recording = LabRecording()
         recordingBegan = now
@@ -216,7 +211,7 @@ public actor LabSession {
             retryIn: new.nextRetryAt.map { LabTime(max(.zero, clock.now.duration(to: $0))) },
             isSilent: new.silentSince != nil)
         if next.isSilent != status.isSilent, next.state == status.state {
-            // Expectations of a state are not met by a silence.
+            // A silence does not meet expectations of a state.
             status = next
             return add(.status(next))
         }
@@ -237,17 +232,17 @@ public actor LabSession {
             while isPaused, await pause() {}
             do {
                 guard let delivery = try await next() else { return }
-                // Other runs may write on the same topic.
+                // Other runs may write to the same topic.
                 guard delivery.number.writer == writer else { continue }
                 add(.received(delivery.number, isRecovered: delivery.isRecovered))
             } catch {
-                return add(.note("The topic is followed no more: \(error)"))
+                return add(.note("The topic is no longer followed: \(error)"))
             }
         }
     }
 
-    /// Looks how many messages wait or are under way. What happens does that by itself; what somebody else hands over
-    /// is known to the client a moment after it is counted.
+    /// Updates the number of messages waiting or in flight. Events do so automatically; messages that someone else
+    /// gives to the client are known to it only a moment later.
     public func countQueued() {
         guard let count = subject?.queuedCount, count != queued else { return }
         queued = count
@@ -256,7 +251,7 @@ public actor LabSession {
 
     // MARK: Acting
 
-    /// Does something now, or throws what hinders it. What lasts ends by itself after its time, or by its opposite.
+    /// Carries out an act, or throws why it cannot. A lasting fault ends after its time or by its opposite.
     public func perform(_ act: LabAct, lasting time: Duration? = nil) async throws {
         if act.name.needsNetwork, server == nil { throw LabActError.needsNetwork(act.name) }
         if act.name.isOfLink, link == nil { throw LabActError.needsLink(act.name) }
@@ -264,7 +259,7 @@ public actor LabSession {
         recording?.did(act, lasting: time, at: now - recordingBegan)
         let beginning = begin(act)
         do { try await carryOut(act) } catch {
-            // What could not be done does not last, and is nothing to do again.
+            // A failed act does not last and is not replayed.
             recording?.takeBack(act, lasting: time)
             over { $0.number == beginning }
             throw error
@@ -277,10 +272,10 @@ public actor LabSession {
         }
     }
 
-    /// Notes an act before it is done, so that what it leads to comes behind it; the number of a fault's beginning.
+    /// Adds a fault before it is carried out, so that its consequences follow it; returns the number of a fault.
     private func begin(_ act: LabAct) -> UInt64? {
         let name = act.name
-        // What it ends is over, and the same once more takes the place of the first.
+        // An act ends its opposite, and a repeated one replaces the first.
         over { $0.act.name.opposite == name || $0.act.name == name }
         guard name.isFault else { return nil }
         let lasts = name.opposite != nil
@@ -307,7 +302,7 @@ public actor LabSession {
         }
     }
 
-    /// Takes all faults away that last: those of the link together, behind the others.
+    /// Ends all lasting faults, those of the link together and last.
     private func undo() async {
         for fault in lasting where !fault.act.name.isCondition { await end(fault) }
         guard !lasting.isEmpty else { return }
@@ -339,7 +334,7 @@ public actor LabSession {
         }
     }
 
-    /// Has the client send one message.
+    /// Makes the client send a message.
     public func sendOne() async {
         lastNumber += 1
         guard let subject, let number = LabNumber(writer: writer, value: lastNumber) else { return }
@@ -353,8 +348,8 @@ public actor LabSession {
         countQueued()
     }
 
-    /// Somebody else hands a message over to the client, such as a person who types: it counts as one that this session
-    /// sends. The result is its number, nil where no more can be counted.
+    /// Counts a message that someone else gives to the client, such as a person who types, as sent by this session.
+    /// Returns its number, or nil if the maximum is reached.
     public func handedOver() -> LabNumber? {
         guard !run.isOver, let number = LabNumber(writer: writer, value: lastNumber + 1) else { return nil }
         lastNumber += 1
@@ -364,7 +359,7 @@ public actor LabSession {
         return number
     }
 
-    /// A message has ended for the client.
+    /// Records the outcome of a message.
     public func ended(_ number: LabNumber, _ outcome: LabOutcome) {
         switch outcome {
         case .acknowledged: add(.acknowledged(number))
@@ -389,7 +384,7 @@ public actor LabSession {
 
     // MARK: Expecting
 
-    /// Waits until what is expected has come, or patience ends.
+    /// Waits until the expectation is met or patience ends.
     @discardableResult
     public func expect(_ expectation: LabExpectation, within patience: Duration) async -> LabExpectationResult {
         let began = now
@@ -405,7 +400,7 @@ public actor LabSession {
         return result
     }
 
-    /// What there is instead of what is expected; nothing where all is as expected.
+    /// What differs from the expectation; empty if nothing does.
     private func instead(of expectation: LabExpectation) -> [String] {
         var words = expectation.unmet(by: run.ledger.figures)
         if let attempts = expectation.attempts, attemptsSinceAct < attempts {
@@ -416,28 +411,28 @@ public actor LabSession {
             (expectation.status.map { $0.rawValue == status.state } ?? true)
                 && (expectation.reason.map { $0 == status.reason } ?? true)
         }
-        // What lasted for a moment counts too.
+        // A momentary status counts too.
         guard let index = heard[seenOfHeard...].firstIndex(where: fits) else {
             return fits(status)
                 ? words : ["status \(status.state)" + (status.reason.map { ", reason \($0)" } ?? "")] + words
         }
-        // Once all is as expected, the next expectation looks from there on.
+        // Once met, the next expectation starts there.
         if words.isEmpty { seenOfHeard = index }
         return words
     }
 }
 
-/// Why an act cannot be done.
+/// Why an act is not possible.
 public enum LabActError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// It is about the server or by its administrator, and Parley did not start the network.
+    /// It affects the server or is the administrator's, and Parley did not start the network.
     case needsNetwork(LabAct.Name)
-    /// It is about the link, and there is none to do anything to.
+    /// It affects the link, and there is none.
     case needsLink(LabAct.Name)
-    /// It is about the server itself, which others use too.
+    /// It affects the server itself, which others use too.
     case notHere(LabAct.Name)
-    /// It is about a message, and the link is encrypted.
+    /// It affects single messages, and the link is encrypted.
     case encrypted(LabAct.Name)
-    /// It is about the server that the client is connected to, and it is connected to none.
+    /// It affects the client's server, and the client is not connected.
     case needsConnection(LabAct.Name)
 
     /// A sentence.
@@ -448,9 +443,9 @@ public enum LabActError: Error, Hashable, Sendable, CustomStringConvertible {
         case .needsLink(let name): "“\(name.rawValue)” needs a link through the lab's proxy."
         case .notHere(let name): "“\(name.rawValue)” is not for a network that others use too."
         case .encrypted(let name):
-            "“\(name.rawValue)” needs a link without TLS: of what is encrypted the proxy can tell no message."
+            "“\(name.rawValue)” needs a link without TLS: the proxy cannot see encrypted messages."
         case .needsConnection(let name):
-            "“\(name.rawValue)” is for the server that you are connected to, and you are connected to none."
+            "“\(name.rawValue)” is for the server that you are connected to, but you are not connected."
         }
     }
 }

@@ -1,38 +1,37 @@
 import Relay
 import RelayFaults
 
-/// How a message ended, as the client under test says it.
+/// The outcome of a message, as reported by the client under test.
 public enum LabOutcome: Hashable, Sendable {
-    /// The server has stored it.
+    /// The server stored it.
     case acknowledged
     /// It was not sent, for this reason.
     case notSent(String)
-    /// The client does not know.
+    /// It is unknown whether it was stored.
     case uncertain
 }
 
-/// The next message with a number that a client under test delivers, and whether it was missed and brought back; nil at
-/// the end, or when the task was cancelled.
+/// Returns the next numbered message that a client under test delivers, and whether it was recovered; nil at the end.
 public typealias LabReader = @Sendable () async throws -> (number: LabNumber, isRecovered: Bool)?
 
-/// A client under test: `RelayClient` by ``RelaySubject``, or anything that can be asked the same.
+/// A client under test: `RelayClient` as ``RelaySubject``, or another with the same functions.
 public protocol LabSubject: Sendable {
-    /// The status now, and every change of it.
+    /// The current status and every change of it.
     var statuses: AsyncStream<ConnectionStatus> { get }
-    /// How many messages wait or are under way.
+    /// The number of messages waiting or in flight.
     var queuedCount: Int { get }
-    /// Asks for a connection; returns when it is there, or is not to be had.
+    /// Connects; returns once connected, or when that is impossible.
     func connect() async
     /// Ends the session.
     func close() async
-    /// Tells what happens to the application.
+    /// Reports an event of the application.
     func lifecycleChanged(_ event: LifecycleEvent) async
     /// Signs the same user in on another device, until ``close()``.
     func signIn(on device: String) async throws
-    /// Follows a topic from now on; nil where somebody else reads it.
+    /// Follows a topic from now on; nil if someone else reads it.
     func read(topic: String) async throws -> LabReader?
-    /// Hands a message over, at once: before anything is waited for, so that several that are handed over keep their
-    /// order. Returns what waits for its end; throws where the client does not take it.
+    /// Gives the client a message, before any suspension, so that several keep their order. Returns a function that
+    /// waits for its outcome; throws if the client does not accept it.
     nonisolated(nonsending) func send(
         _ number: LabNumber, topic: String
     ) async throws -> @Sendable () async -> LabOutcome
@@ -40,26 +39,26 @@ public protocol LabSubject: Sendable {
 
 /// The link between a client under test and its server.
 public protocol LabLink: Sendable {
-    /// Sets what goes wrong from now on, in the place of everything before.
+    /// Sets the faults from now on, replacing all earlier ones.
     func set(_ conditions: [LabAct]) async throws
-    /// Does something to the connections that are there, or to their next message.
+    /// Affects the open connections once, or their next message.
     func strike(_ act: LabAct) async throws
 }
 
 /// The server's side of a network that Parley started.
 public protocol LabServerSide: Sendable {
-    /// Does one of the acts that need a network.
+    /// Carries out an act that needs a network.
     func perform(_ act: LabAct) async throws
 }
 
-/// A link whose faults a proxy makes.
+/// A link through a fault proxy.
 public struct ProxyLink: LabLink {
     private let proxy: FaultProxy
 
-    /// The link through a proxy.
+    /// Makes the link of a proxy.
     public init(_ proxy: FaultProxy) { self.proxy = proxy }
 
-    /// Sets what goes wrong. Of several conditions that refuse or silence, each does what it does.
+    /// Sets the faults; those of different kinds are combined.
     public func set(_ conditions: [LabAct]) async throws {
         for act in conditions { try check(act) }
         try await proxy.set(
@@ -71,8 +70,7 @@ public struct ProxyLink: LabLink {
             })
     }
 
-    /// Does something to the connections that are there, or to their next message; throws `LabActError.encrypted` where
-    /// no message can be told.
+    /// Affects the open connections once, or their next message; throws `LabActError.encrypted` if it cannot see those.
     public func strike(_ act: LabAct) async throws {
         try check(act)
         switch act.name.row.deed {
@@ -83,7 +81,7 @@ public struct ProxyLink: LabLink {
         }
     }
 
-    /// Throws where the act spoils messages and the link is encrypted, of which the proxy can tell none.
+    /// Throws if the act affects single messages, which the proxy cannot see on an encrypted link.
     private func check(_ act: LabAct) throws {
         if act.name.isOfMessage, proxy.target.usesTLS { throw LabActError.encrypted(act.name) }
     }

@@ -5,33 +5,31 @@ import Relay
 public final class RelaySubject: LabSubject {
     /// The client.
     public let client: RelayClient
-    /// How another device of the same user connects; its link has no faults.
+    /// The configuration of the user's other devices, whose links have no faults.
     private let other: RelayConfiguration
     private let devices = NIOLockedValueBox<[RelayClient]>([])
-    /// No run waits for longer for one message.
+    /// The longest wait for a message.
     private static let patience = Duration.seconds(24 * 3_600)
     private let connectLimit: Duration
 
     /// - Parameters:
-    ///   - configuration: how it connects, mostly to a link with faults.
+    ///   - configuration: how it connects, usually to a link with faults.
     ///   - other: how another device connects.
-    ///   - connectLimit: how long a connection is waited for.
-    public init(
-        _ configuration: RelayConfiguration, other: RelayConfiguration, connectLimit: Duration = .seconds(30)
-    ) {
+    ///   - connectLimit: how long to wait for a connection.
+    public init(_ configuration: RelayConfiguration, other: RelayConfiguration, connectLimit: Duration = .seconds(30)) {
         client = RelayClient(configuration: configuration)
         (self.other, self.connectLimit) = (other, connectLimit)
     }
 
-    /// The status now, and every change of it.
+    /// The current status and every change of it.
     public var statuses: AsyncStream<ConnectionStatus> { client.statuses }
 
-    /// How many messages wait or are under way.
+    /// The number of messages waiting or in flight.
     public var queuedCount: Int { client.queuedCount }
 
     /// Connects.
     public func connect() async {
-        // What keeps it from connecting, its status says.
+        // If it cannot connect, its status says why.
         try? await client.connect(within: connectLimit)
     }
 
@@ -41,7 +39,7 @@ public final class RelaySubject: LabSubject {
         for device in devices.withLockedValue({ exchange(&$0, with: []) }) { await device.close() }
     }
 
-    /// Tells what happens to the application.
+    /// Reports an event of the application.
     public func lifecycleChanged(_ event: LifecycleEvent) async { await client.lifecycleChanged(event) }
 
     /// Signs in on another device.
@@ -57,7 +55,7 @@ public final class RelaySubject: LabSubject {
     public func read(topic: String) async throws -> LabReader? {
         let events = try await client.messages(topic: topic)
         return {
-            // What was read and not handed out is kept by the events themselves.
+            // The events themselves keep what was read and not returned.
             for try await case .message(let message) in events {
                 if let number = LabNumber(message: message.message) { return (number, message.isRecovered) }
             }
@@ -65,7 +63,7 @@ public final class RelaySubject: LabSubject {
         }
     }
 
-    /// Hands a message over.
+    /// Gives the client a message.
     public nonisolated(nonsending) func send(
         _ number: LabNumber, topic: String
     ) async throws -> @Sendable () async -> LabOutcome {

@@ -1,13 +1,13 @@
-/// What became of each message of a run, by its number: a pure value that hears of one event after the other.
+/// The outcome of each message of a run, by its number.
 public struct LabLedger: Hashable, Sendable {
     enum Delivery: Hashable, Sendable {
         /// The message's first, in order.
         case first
-        /// The message's first, behind a later one of its writer.
+        /// The message's first, after a later one of its writer.
         case late
-        /// Another one of the same message.
+        /// A duplicate.
         case again
-        /// One of a message that nobody sent.
+        /// One of a message that no one sent.
         case strange
     }
 
@@ -26,7 +26,7 @@ public struct LabLedger: Hashable, Sendable {
     }
 
     private struct Writer: Hashable, Sendable {
-        /// By their places, the first one first.
+        /// In the order of their numbers.
         private(set) var messages: [Marks] = []
         private var newest = 0
 
@@ -62,21 +62,21 @@ public struct LabLedger: Hashable, Sendable {
         }
     }
 
-    /// Most writers of a run; what others write is strange.
+    /// The maximum number of writers of a run; messages of others are strange.
     static let maximumWriters = 64
-    /// So many messages are named of each kind of fault.
+    /// The maximum number of messages named for each kind of mistake.
     static let maximumNames = 100
 
     private var writers: [String: Writer] = [:]
     private var figuresNow = LabFigures()
     private var outages = LabOutages()
     private var arrivals: [String: Arrivals] = [:]
-    /// The deliveries that were none of a new message in order, by what each was, up to ``maximumNames`` of each kind.
+    /// The deliveries other than first ones, by kind, up to ``maximumNames`` of each.
     private(set) var faulty: [Delivery: [String]] = [:]
     /// How many messages of others are missing, by topic.
     private(set) var missing: [String: Int] = [:]
 
-    /// Takes in what happened, and says what a delivery was; nil for other events.
+    /// Adds an event; returns the kind of a delivery, or nil for other events.
     @discardableResult
     mutating func take(_ event: LabEvent) -> Delivery? {
         switch event.kind {
@@ -103,7 +103,7 @@ public struct LabLedger: Hashable, Sendable {
     }
 
     private mutating func deliver(_ number: LabNumber) -> Delivery {
-        // In place: a copy for each delivery would cost as much as all before it.
+        // In place: each copy would cost as much as all deliveries before it.
         let delivery = writers[number.writer]?.deliver(number.value) ?? .strange
         count(delivery, number.description)
         return delivery
@@ -136,8 +136,7 @@ public struct LabLedger: Hashable, Sendable {
         arrivals[topic]?.places.contains(sequence) == true
     }
 
-    /// What there is to say now. Acknowledged messages that have not been delivered count as lost, also while they may
-    /// still be on their way.
+    /// The current figures. Acknowledged messages count as lost until they are delivered, even if still on their way.
     public var figures: LabFigures {
         var figures = figuresNow
         for writer in writers.values {
@@ -158,7 +157,6 @@ public struct LabLedger: Hashable, Sendable {
         return figures
     }
 
-    /// The messages of a kind, in order, up to ``maximumNames``.
     var lost: [LabNumber] { named(\.isLost) }
     var unsettled: [LabNumber] { named(\.isUnsettled) }
     var contradicted: [LabNumber] { named(\.isContradicted) }

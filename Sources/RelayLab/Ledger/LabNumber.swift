@@ -1,31 +1,31 @@
 import Relay
 
-/// Which message of a run it is: its writer, and its place in what that writer sent, from 1 on.
+/// Identifies a message of a run by its writer and its position in the writer's messages, from 1.
 public struct LabNumber: Hashable, Sendable, CustomStringConvertible {
-    /// Who wrote it: letters, digits, dashes and underscores, 64 at most.
+    /// The writer: at most 64 letters, digits, dashes and underscores.
     public let writer: String
-    /// Its place, from 1 on.
+    /// Its position, from 1.
     public let value: Int
 
-    /// The largest number that a ledger takes.
+    /// The largest number in a ledger.
     public static let maximum = 1_000_000
     private static let longestWriter = 64
 
-    /// Makes a number; nil where the writer's name or the place can be none.
+    /// Makes a number; nil if the writer's name or the position is invalid.
     public init?(writer: String, value: Int) {
         guard (1...Self.maximum).contains(value), Self.isWriter(writer) else { return nil }
         (self.writer, self.value) = (writer, value)
     }
 
-    /// The number that a text has, as ``text`` writes it, whatever stands behind it.
+    /// Parses a number at the beginning of a text, in the form of ``text``.
     public init?(text: some StringProtocol) {
         let words = text.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
         guard words.count >= 3, words[0] == "lab", let value = Int(words[2]) else { return nil }
         self.init(writer: String(words[1]), value: value)
     }
 
-    /// The number that a message carries: as text, bare or in a chat line, or as a map with `lab`, the writer's name,
-    /// and `n`, the place. Any program can write one of these. Nil for other messages.
+    /// The number of a message: a text, bare or in a chat line, or a map with `lab`, the writer's name, and `n`, the
+    /// position. Any program can write one of these. Nil for other messages.
     public init?(message: MessageValue) {
         if case .map(let map) = message, let writer = map["lab"]?.stringValue {
             guard let value = map["n"]?.intValue.flatMap({ Int(exactly: $0) }) else { return nil }
@@ -35,13 +35,13 @@ public struct LabNumber: Hashable, Sendable, CustomStringConvertible {
         self.init(text: message.stringValue ?? message["text"]?.stringValue ?? "")
     }
 
-    /// Whether a text can be a writer's name.
+    /// Whether a text is a valid writer's name.
     public static func isWriter(_ text: String) -> Bool {
         (1...longestWriter).contains(text.utf8.count)
             && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
     }
 
-    /// `lab alice 12`: what a message with this number says.
+    /// `lab alice 12`: the text of a message with this number.
     public var text: String { "lab \(writer) \(value)" }
 
     /// `alice 12`.

@@ -1,18 +1,18 @@
-/// How long a client took to notice faults and to be connected again: a pure value that hears of faults and statuses.
+/// How long a client took to notice faults and to reconnect.
 struct LabOutages: Hashable, Sendable {
     private(set) var notice: LabTime?
     private(set) var recovery: LabTime?
 
     private var wasConnected = false
     private var lasting = 0
-    /// The earliest fault that nothing was noticed of yet.
+    /// The earliest unnoticed fault.
     private var unnoticed: LabTime?
-    /// When the newest fault was over.
+    /// When the newest fault ended.
     private var cleared: LabTime?
     private var noticed: LabTime?
 
     mutating func take(_ fault: LabFault, at now: LabTime) {
-        // A client that copes with a message that comes twice has no outage to notice.
+        // A client that copes with a duplicate message has no outage to notice.
         if LabAct.Name(rawValue: fault.name)?.isOfMessage == true { return }
         if fault.phase != .ended, noticed == nil { unnoticed = unnoticed ?? now }
         switch fault.phase {
@@ -21,7 +21,7 @@ struct LabOutages: Hashable, Sendable {
         case .ended:
             lasting = max(0, lasting - 1)
             cleared = now
-            // A fault that was over before anything was noticed of it was no outage.
+            // A fault that ended unnoticed was not an outage.
             if lasting == 0, noticed == nil { unnoticed = nil }
         }
     }
@@ -30,7 +30,7 @@ struct LabOutages: Hashable, Sendable {
         defer { wasConnected = status.isConnected }
         if status.isConnected {
             guard let noticed else { return }
-            // With a fault that lasts, the client has found its way around it.
+            // If a fault lasts, the client has found a way around it.
             let free = lasting > 0 ? noticed : cleared ?? noticed
             recovery = max(recovery ?? .zero, now - min(free, now))
             self.noticed = nil
@@ -38,7 +38,7 @@ struct LabOutages: Hashable, Sendable {
         } else if wasConnected, status.state != "suspended" {
             noticed = now
             if let unnoticed { notice = max(notice ?? .zero, now - unnoticed) }
-            // What was over before has nothing to do with this one.
+            // An earlier fault is unrelated to this outage.
             if unnoticed == nil { cleared = nil }
             unnoticed = nil
         }

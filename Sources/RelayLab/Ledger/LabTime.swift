@@ -1,5 +1,4 @@
-/// A moment of a run, or a length of time in it. Moments count from the run's beginning. Whole microseconds, so that
-/// what a log or a page says of it reads back as the same.
+/// A moment of a run, counted from its start, or a duration in it, in whole microseconds, as in logs and pages.
 public struct LabTime: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The microseconds.
     public var microseconds: Int64
@@ -14,14 +13,14 @@ public struct LabTime: Hashable, Comparable, Sendable, CustomStringConvertible {
         microseconds = overflows ? .max / 2 : whole + attoseconds / 1_000_000_000_000
     }
 
-    /// Seconds with a fraction, rounded to the microsecond; nil where that is no time that a run can have.
+    /// Seconds with a fraction, rounded to the microsecond; nil if out of a run's range.
     public init?(seconds: Double) {
         let value = (seconds * 1_000_000).rounded()
         guard value.magnitude < 0x1p53 else { return nil }
         microseconds = Int64(value)
     }
 
-    /// Nothing.
+    /// Zero.
     public static let zero = LabTime(microseconds: 0)
 
     /// The time in seconds.
@@ -30,7 +29,7 @@ public struct LabTime: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The time as a duration.
     public var duration: Duration { .microseconds(microseconds) }
 
-    /// Earlier moments come first.
+    /// Whether a moment is earlier.
     public static func < (left: LabTime, right: LabTime) -> Bool { left.microseconds < right.microseconds }
 
     /// The time between two moments.
@@ -38,15 +37,15 @@ public struct LabTime: Hashable, Comparable, Sendable, CustomStringConvertible {
         LabTime(microseconds: left.microseconds - right.microseconds)
     }
 
-    /// A moment so much later.
+    /// A moment later by a duration.
     public static func + (left: LabTime, right: LabTime) -> LabTime {
         LabTime(microseconds: left.microseconds + right.microseconds)
     }
 
-    /// `0.052 s`: seconds with three digits behind the point, rounded.
+    /// `0.052 s`: seconds with three decimals, rounded.
     public var description: String { fixed(digits: 3) + " s" }
 
-    /// Seconds with so many digits behind the point, 1 to 6, rounded.
+    /// Seconds with 1 to 6 decimals, rounded.
     func fixed(digits: Int) -> String {
         var unit: Int64 = 1
         for _ in 0..<(6 - digits) { unit *= 10 }
@@ -61,6 +60,6 @@ public struct LabTime: Hashable, Comparable, Sendable, CustomStringConvertible {
 extension LabTime: RawRepresentable, Codable {
     /// The time in seconds, as a log writes it.
     public var rawValue: Double { seconds }
-    /// Makes a time of seconds; nil where that is no time that a run can have.
+    /// Makes a time from seconds; nil if out of a run's range.
     public init?(rawValue: Double) { self.init(seconds: rawValue) }
 }

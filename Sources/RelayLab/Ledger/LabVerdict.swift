@@ -1,20 +1,20 @@
-/// Whether a run went well, and if not, what went wrong with which messages.
+/// Whether a run passed, and if not, what went wrong with which messages.
 public struct LabVerdict: Hashable, Sendable {
     /// One thing that went wrong.
     public struct Finding: Hashable, Sendable {
-        /// What it is, as ``LabFigures/counts`` names it; `expectation` or `run` for what is about no message.
+        /// Its kind, named as in ``LabFigures/counts``; `expectation` or `run` if no message is concerned.
         public var kind: String
-        /// A sentence that names them.
+        /// A sentence that names the messages.
         public var words: String
     }
 
-    /// What went wrong, the worst first.
+    /// The findings, worst first.
     public var findings: [Finding] = []
 
-    /// Whether nothing did.
+    /// Whether there are no findings.
     public var isPassed: Bool { findings.isEmpty }
 
-    /// What a ledger and the expectations come to. Before a run is over, what has not ended is no fault.
+    /// Judges a ledger and the expectations. Before a run is over, a missing outcome is no finding.
     init(_ ledger: LabLedger, _ expectations: [LabExpectationResult], failure: String?, isOver: Bool = true) {
         let figures = ledger.figures
         func add(_ kind: String, _ words: String) { findings.append(Finding(kind: kind, words: words)) }
@@ -44,7 +44,7 @@ public struct LabVerdict: Hashable, Sendable {
         }
     }
 
-    /// `a 1, a 2, b 7 and 3 more`, of at most twenty by name.
+    /// `a 1, a 2, b 7 and 3 more`, naming at most twenty.
     static func names(_ names: [String], of count: Int) -> String {
         let named = names.prefix(20)
         let text = named.joined(separator: ", ")

@@ -1,15 +1,15 @@
-/// The ledger of a topic on which another program writes: nobody tells what was sent, so it is concluded from the
-/// numbers. A writer has sent everything from the first message that is delivered on to the last one.
+/// The ledger of a topic that another program writes to. Sent messages are inferred from the numbers: a writer has sent
+/// everything between the first and the last one that is delivered.
 public struct LabWatch: Hashable, Sendable {
-    /// The run as far as it has come.
+    /// The run so far.
     public private(set) var run = LabRun()
-    /// Of each writer the latest that was sent, as far as it can be concluded.
+    /// Each writer's latest message, as far as it can be inferred.
     private var newest: [String: Int] = [:]
 
-    /// Begins to watch.
+    /// Starts to watch.
     public init(_ heading: LabHeading) { run.take(LabEvent(at: .zero, .began(heading))) }
 
-    /// A message was delivered.
+    /// Records a delivery.
     public mutating func take(_ number: LabNumber, isRecovered: Bool = false, at now: LabTime) {
         guard newest[number.writer] != nil || newest.count < LabLedger.maximumWriters else { return }
         let before = newest[number.writer] ?? number.value - 1
@@ -18,13 +18,13 @@ public struct LabWatch: Hashable, Sendable {
         run.take(LabEvent(at: now, .received(number, isRecovered: isRecovered)))
     }
 
-    /// Each writer has sent so many messages, from the first on.
+    /// Records that each writer has sent this many messages, from the first.
     public mutating func conclude(count: Int, at now: LabTime) {
         guard count > 0 else { return }
         for writer in newest.keys.sorted() { conclude(writer, 1...min(count, LabNumber.maximum), at: now) }
     }
 
-    /// Whether a writer has been heard of, and each one's message with this number has been delivered.
+    /// Whether there is a writer, and each one's message with this number has been delivered.
     public func hasAll(count: Int) -> Bool { !newest.isEmpty && newest.values.allSatisfy { $0 >= count } }
 
     /// Ends the run.

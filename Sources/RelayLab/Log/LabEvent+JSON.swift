@@ -6,7 +6,7 @@ extension LabEvent: Codable {
         case at, event, seconds, count, reason, recovered, words, topic, sequence, verdict
     }
 
-    /// The object of this event, as a line of a log contains it. Times are in seconds.
+    /// The event as an object, as in a line of a log. Times are in seconds.
     public var json: MessageMap { LabLog.object(self) }
 
     /// Writes the event and its payload into one object.

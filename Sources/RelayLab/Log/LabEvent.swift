@@ -1,6 +1,6 @@
-/// What happened at one moment of a run. A log is a list of these, and ledger and timeline are made of nothing else.
+/// An event of a run. A log is a list of these; ledger and timeline are made of nothing else.
 public struct LabEvent: Hashable, Sendable {
-    /// When it happened, counted from the run's beginning.
+    /// When it happened, counted from the run's start.
     public var at: LabTime
     /// What happened.
     public var kind: Kind
@@ -11,7 +11,7 @@ public struct LabEvent: Hashable, Sendable {
         self.kind = kind
     }
 
-    /// What can happen.
+    /// The kinds of events.
     public enum Kind: Hashable, Sendable {
         /// The run begins.
         case began(LabHeading)
@@ -21,15 +21,15 @@ public struct LabEvent: Hashable, Sendable {
         case roundTrip(LabTime)
         /// A fault began, ended, or struck once.
         case fault(LabFault)
-        /// So many messages wait or are under way.
+        /// The number of messages waiting or in flight.
         case queued(Int)
-        /// A message was handed over to the client under test.
+        /// A message was given to the client under test.
         case sent(LabNumber)
-        /// The client said that the server has stored it.
+        /// The client reported it as stored.
         case acknowledged(LabNumber)
-        /// The client said that it was not sent, with its reason.
+        /// The client reported it as not sent, with its reason.
         case notSent(LabNumber, reason: String)
-        /// The client said that it does not know whether it was stored.
+        /// The client reported that it does not know whether it was stored.
         case uncertain(LabNumber)
         /// A message was delivered.
         case received(LabNumber, isRecovered: Bool)
@@ -37,30 +37,30 @@ public struct LabEvent: Hashable, Sendable {
         case arrived(topic: String, sequence: UInt64, isRecovered: Bool)
         /// Messages of a topic are missing.
         case missed(topic: String, count: Int)
-        /// An expectation was looked at to its end.
+        /// An expectation was met, or not met in time.
         case expectation(LabExpectationResult)
-        /// Something worth a line.
+        /// A note for the log.
         case note(String)
-        /// The run could not be carried through, for this reason.
+        /// The run could not be completed, for this reason.
         case failed(String)
-        /// The run is over. Nothing comes behind it.
+        /// The run is over. No event follows.
         case ended(LabFigures, passed: Bool)
     }
 }
 
-/// What a run was.
+/// The circumstances of a run.
 public struct LabHeading: Hashable, Codable, Sendable {
-    /// What it rehearsed.
+    /// The title of its scenario.
     public var title: String
-    /// Where its chances came from.
+    /// The random seed.
     public var seed: UInt64
-    /// The name of the policy by which the client tries again.
+    /// The name of the client's reconnection policy.
     public var policy: String
-    /// How many times faster than in earnest its times passed.
+    /// The speed-up factor over real time.
     public var speed: Double
-    /// The server, with its version where that is known.
+    /// The server, with its version if known.
     public var server: String?
-    /// When it began, as ISO 8601.
+    /// When it began, in ISO 8601.
     public var time: String?
 
     /// Makes a heading.
@@ -72,26 +72,26 @@ public struct LabHeading: Hashable, Codable, Sendable {
     }
 }
 
-/// A connection's status, as a run keeps it.
+/// A connection's status, as recorded in a run.
 public struct LabStatus: Hashable, Codable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case state = "status", reason, words, attempt, retryIn, isSilent = "silent"
     }
 
-    /// The state by the name that ``Relay/ConnectionStatus/State`` has for it.
+    /// The state, named as in ``Relay/ConnectionStatus/State``.
     public var state: String
-    /// The reason by its name, such as `kicked`; nil where there is none.
+    /// The reason's name, such as `kicked`; nil if there is none.
     public var reason: String?
     /// The reason in words.
     public var words: String?
-    /// The number of attempts; 0 while connected or at rest.
+    /// The number of attempts; 0 while connected or idle.
     public var attempt = 0
-    /// The time until the next attempt, while one is waited for.
+    /// The time until the next attempt, while waiting for it.
     public var retryIn: LabTime?
-    /// Whether the server answers nothing although the connection is open.
+    /// Whether the server does not answer although the connection is open.
     public var isSilent = false
 
-    /// Whether messages go through.
+    /// Whether messages can be sent.
     public var isConnected: Bool { state == "connected" }
 
     var name: String { isSilent ? "\(state), no answer" : state }
@@ -101,21 +101,21 @@ public struct LabStatus: Hashable, Codable, Sendable {
 public struct LabFault: Hashable, Codable, Sendable {
     private enum CodingKeys: String, CodingKey { case name = "fault", detail, phase }
 
-    /// Where in its life it is.
+    /// The phase of a fault.
     public enum Phase: String, Hashable, Codable, Sendable {
-        /// It begins, and lasts.
+        /// It begins and lasts.
         case began
-        /// It is over.
+        /// It has ended.
         case ended
-        /// It is over in the moment in which it comes, such as a cut.
+        /// It happens in one moment, such as a cut.
         case struck
     }
 
-    /// What it is called, such as `refuse`.
+    /// Its name, such as `refuse`.
     public var name: String
-    /// What else there is to say of it, such as a direction; empty for nothing.
+    /// Its details, such as a direction; empty for none.
     public var detail: String
-    /// Where in its life it is.
+    /// Its phase.
     public var phase: Phase
 
     var words: String { detail.isEmpty ? name : "\(name) \(detail)" }
@@ -126,16 +126,16 @@ public struct LabFault: Hashable, Codable, Sendable {
     }
 }
 
-/// How an expectation ended.
+/// The result of an expectation.
 public struct LabExpectationResult: Hashable, Codable, Sendable {
     private enum CodingKeys: String, CodingKey { case words, isMet = "met", took, instead }
 
-    /// What was expected.
+    /// The expectation in words.
     public var words: String
-    /// Whether it came.
+    /// Whether it was met.
     public var isMet: Bool
-    /// How long it took, or was waited for.
+    /// How long it took or was waited for.
     public var took: LabTime
-    /// What there was instead; nil where it came.
+    /// What differed; nil if it was met.
     public var instead: String?
 }

@@ -1,17 +1,17 @@
 import Platform
 import Relay
 
-/// Why a text is no log of a run.
+/// Why a text is not a log of a run.
 public struct LabLogError: Error, Hashable, Sendable {
-    /// The line, from 1 on.
+    /// The line, from 1.
     public var line: Int
     /// What is wrong.
     public var words: String
 }
 
-/// The events of a run in their order, as lines of JSON (RFC 8259), one object each.
+/// The events of a run in order, as lines of JSON (RFC 8259), one object each.
 public struct LabLog: Hashable, Sendable {
-    /// Most events that are kept; a run has fewer unless it is driven by hand for hours.
+    /// The maximum number of events; a run has fewer unless it is driven by hand for hours.
     public static let maximumEvents = 500_000
 
     /// The events.
@@ -24,10 +24,10 @@ public struct LabLog: Hashable, Sendable {
         if events.count < Self.maximumEvents { events.append(event) }
     }
 
-    /// The lines, each with its end.
+    /// The lines, each with its line break.
     public var text: String { events.map { JSONText.text(.map($0.json)) + "\n" }.joined() }
 
-    /// The object with which a value is written, with its keys in order.
+    /// A value as a JSON object with sorted keys.
     static func object(_ value: some Encodable) -> MessageMap {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
@@ -35,7 +35,7 @@ public struct LabLog: Hashable, Sendable {
         return text.mapValue ?? [:]
     }
 
-    /// Reads what ``text`` wrote. Empty lines are passed over.
+    /// Parses ``text``. Empty lines are skipped.
     public init(parsing text: some Collection<UInt8>) throws(LabLogError) {
         let decoder = JSONDecoder()
         let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -50,7 +50,7 @@ public struct LabLog: Hashable, Sendable {
         }
     }
 
-    /// The reason why a line cannot be read, without the decoder's names of types.
+    /// Why a line cannot be read, without the decoder's names of types.
     private static func words(_ error: any Error) -> String {
         switch error {
         case DecodingError.keyNotFound(let key, _): "it has no “\(key.stringValue)”"

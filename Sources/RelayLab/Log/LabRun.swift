@@ -1,28 +1,27 @@
-/// A run as far as it has come: its log, and what the log comes to. The one value that a screen, a page and a verdict
-/// are made of.
+/// A run so far: its log, and its results. Screens, pages and verdicts are made from this value alone.
 public struct LabRun: Hashable, Sendable {
     /// All events.
     public private(set) var log = LabLog()
-    /// What became of the messages.
+    /// The outcome of the messages.
     public private(set) var ledger = LabLedger()
     private(set) var timeline = LabTimeline()
-    /// How the expectations ended so far.
+    /// The results of the expectations so far.
     public private(set) var expectations: [LabExpectationResult] = []
-    /// What it is; nil before it begins.
+    /// Its circumstances; nil before it begins.
     public private(set) var heading: LabHeading?
-    /// Why it could not be carried through; nil where it could.
+    /// Why it could not be completed, if it could not.
     public private(set) var failure: String?
     /// Whether it is over.
     public private(set) var isOver = false
 
     init() {}
 
-    /// The run that a log tells of.
+    /// Replays a log.
     public init(_ log: LabLog) {
         for event in log.events { take(event) }
     }
 
-    /// Takes in what happened.
+    /// Adds an event.
     public mutating func take(_ event: LabEvent) {
         guard !isOver else { return }
         log.append(event)
@@ -36,12 +35,12 @@ public struct LabRun: Hashable, Sendable {
         }
     }
 
-    /// Ends the run: the last event has what it came to.
+    /// Ends the run: the last event contains its results.
     public mutating func end(at now: LabTime) {
         let last = LabVerdict(ledger, expectations, failure: failure)
         take(LabEvent(at: now, .ended(ledger.figures, passed: last.isPassed)))
     }
 
-    /// What there is to say of it now.
+    /// The verdict so far.
     public var verdict: LabVerdict { LabVerdict(ledger, expectations, failure: failure, isOver: isOver) }
 }

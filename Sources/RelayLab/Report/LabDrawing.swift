@@ -1,5 +1,5 @@
-/// A timeline as SVG: a lane below the other, with the time from left to right. Whatever is told by a colour is told by
-/// a form or a word too, so that it can be read in print.
+/// A timeline as SVG: lanes one below the other, with time from left to right. Shapes or words repeat whatever a colour
+/// says, so that it can be read in print.
 struct LabDrawing {
     private static let width = 960
     private static let left = 110.0
@@ -7,10 +7,10 @@ struct LabDrawing {
 
     private let timeline: LabTimeline
     private let lost: [LabTime]
-    /// The length of the run; never nothing, so that every moment has a place.
+    /// The length of the run; never zero, so that every moment has a place.
     private let length: Double
 
-    /// The drawing of a report's run; messages that were lost are shown where they were sent.
+    /// Lost messages are shown where they were sent.
     init(_ report: LabReport) {
         timeline = report.timeline
         length = max(0.001, report.timeline.end.seconds)
@@ -54,7 +54,7 @@ struct LabDrawing {
             let name = MarkupText.escaped(span.what.name)
             let state = rectangle(
                 from, top, max(1, to - from), 22, "fill=\"\(fill)\" stroke=\"#555\"", "<title>\(name)</title>")
-            // Only where there is room for the word, on white, since not each pattern lets a word be read.
+            // Only if the word fits, and on white, since not every pattern leaves a word legible.
             let room = Double(span.what.name.count) * 7
             guard to - from > room + 10 else { return [state] }
             return [state, rectangle(from + 3, top + 4, room, 14, "fill=\"#fff\""), text(from + 5, top + 15, name)]
@@ -72,8 +72,7 @@ struct LabDrawing {
             let isLate = from > Self.right - 220
             return [
                 rectangle(from, y, max(2, to - from), 14, "fill=\"#f2c46d\" stroke=\"#7a5200\""),
-                text(
-                    isLate ? from - 5 : max(from, to) + 5, y + 11, words, isLate ? " text-anchor=\"end\"" : ""),
+                text(isLate ? from - 5 : max(from, to) + 5, y + 11, words, isLate ? " text-anchor=\"end\"" : ""),
             ]
         }
     }
@@ -155,7 +154,7 @@ struct LabDrawing {
         ]
     }
 
-    /// A coordinate with one digit behind the point.
+    /// A coordinate with one decimal.
     private static func text(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return tenths.isMultiple(of: 10) ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"

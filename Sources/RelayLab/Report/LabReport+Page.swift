@@ -1,5 +1,5 @@
 extension LabReport {
-    /// The report as one page of HTML that needs nothing else: no script, no other file, readable in print and in grey.
+    /// The report as a single self-contained HTML page, without scripts, readable in print and in grey.
     public var page: String {
         var lines = [
             "<!DOCTYPE html>", "<html lang=\"en\">", "<head>", "<meta charset=\"utf-8\">",
@@ -34,7 +34,7 @@ extension LabReport {
         return (lines + ["</body>", "</html>", ""]).joined(separator: "\n")
     }
 
-    /// A table with a heading; nothing where it has no rows.
+    /// A table with a heading; empty if it has no rows.
     private func table<Row>(_ heading: String, _ rows: [Row], _ cells: (Row) -> [String]) -> [String] {
         guard !rows.isEmpty else { return [] }
         let body = rows.prefix(Self.maximumRows).map { row in
@@ -60,7 +60,7 @@ extension LabReport {
         @media print { body { margin: 0; max-width: none; font-size: 11pt; } svg, tr, li { break-inside: avoid; } }
         """
 
-    /// Reports as JUnit XML, which services that build and test programs read: a suite with a test case for each.
+    /// Reports as JUnit XML for build services: a suite with a test case for each.
     public static func junit(_ reports: [LabReport]) -> String {
         let failed = reports.count { !$0.verdict.isPassed }
         let time = reports.reduce(LabTime.zero) { $0 + $1.timeline.end }
@@ -89,9 +89,8 @@ extension LabReport {
     }
 }
 
-/// Text for terminals, HTML and XML.
 enum MarkupText {
-    /// A text as it may stand between tags and in quotes.
+    /// Escapes a text for use between tags and in quotes.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for character in plain(text).unicodeScalars {
@@ -107,8 +106,8 @@ enum MarkupText {
         return escaped
     }
 
-    /// A text in which what moves a terminal's cursor, reorders a line, or is allowed in neither HTML nor XML is
-    /// replaced by U+FFFD: names and reasons come from others.
+    /// Replaces characters that move a cursor, reorder text, or are invalid in HTML or XML: names and reasons come from
+    /// others.
     static func plain(_ text: String) -> String {
         var plain = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

@@ -1,13 +1,13 @@
-/// A report of a run as far as it has come: for the chat's screen, as text for a terminal, one page of HTML, or an
-/// entry of a JUnit file. It is of a bounded size, and without the log, which may be long.
+/// A report of a run so far: for the chat's screen, as text for a terminal, an HTML page, or an entry of a JUnit file.
+/// Its size is limited, and it does not contain the log, which may be long.
 public struct LabReport: Hashable, Sendable {
-    /// A fault that lasts.
+    /// A lasting fault.
     public struct Lasting: Hashable, Sendable {
         /// The act that began it.
         public var name: LabAct.Name
-        /// The rest of its description; empty for none.
+        /// Its details; empty for none.
         public var detail = ""
-        /// When it ends by itself; nil where it does not.
+        /// When it ends automatically; nil if it does not.
         public var end: LabTime?
     }
 
@@ -15,9 +15,9 @@ public struct LabReport: Hashable, Sendable {
     public let heading: LabHeading?
     /// The figures of its ledger.
     public let figures: LabFigures
-    /// Whether it passed, and what went wrong; of a run that is not over, as far as that is sure.
+    /// Whether it passed, and what went wrong; for an unfinished run, as far as that is certain.
     public let verdict: LabVerdict
-    /// The faults that last.
+    /// The lasting faults.
     public let lasting: [Lasting]
     /// The present moment of the run.
     public let now: LabTime
@@ -25,11 +25,11 @@ public struct LabReport: Hashable, Sendable {
     public let isOver: Bool
     let timeline: LabTimeline
     let expectations: [LabExpectationResult]
-    /// When those messages were sent that were acknowledged and not delivered, ``LabLedger/maximumNames`` at most, and
-    /// when others were found missing.
+    /// When acknowledged messages that were not delivered were sent, at most ``LabLedger/maximumNames``, and when
+    /// others were found missing.
     let lost: [LabTime]
 
-    /// The report of a run with the faults that last, at a moment; nil for the newest event's.
+    /// Makes the report of a run at a moment; nil for the newest event's.
     public init(_ run: LabRun, at now: LabTime? = nil, lasting: [Lasting] = []) {
         heading = run.heading
         timeline = run.timeline
@@ -40,23 +40,20 @@ public struct LabReport: Hashable, Sendable {
         self.now = run.isOver ? run.timeline.end : max(now ?? .zero, run.timeline.end)
         isOver = run.isOver
         let names = Set(run.ledger.lost)
-        let isLossless = names.isEmpty && run.ledger.missing.isEmpty
-        lost =
-            isLossless
-            ? []
-            : run.log.events.compactMap { event in
-                switch event.kind {
-                case .sent(let number) where names.contains(number): event.at
-                case .missed: event.at
-                default: nil
-                }
+        let events = names.isEmpty && run.ledger.missing.isEmpty ? [] : run.log.events
+        lost = events.compactMap { event in
+            switch event.kind {
+            case .sent(let number) where names.contains(number): event.at
+            case .missed: event.at
+            default: nil
             }
+        }
     }
 
     /// The title of the scenario.
     public var title: String { heading?.title ?? "a run" }
 
-    /// What went wrong, in sentences that may be shown.
+    /// The findings, as sentences safe to display.
     public var findings: [String] { verdict.findings.map { MarkupText.plain($0.words) } }
 
     /// `seed 7 · policy parley · 30 times as fast · nats://127.0.0.1:4222 · 8.204 s`.
@@ -77,13 +74,12 @@ public struct LabReport: Hashable, Sendable {
         Int(exactly: value).map(String.init) ?? LabTime(seconds: value).map { $0.fixed(digits: 1) } ?? "\(value)"
     }
 
-    /// The timeline, a lane each line, up to the present moment.
+    /// The timeline up to the present moment, one line per lane.
     public func strips(columns: Int, ascii: Bool = false) -> [String] {
         timeline.strips(columns: columns, ascii: ascii, lost: lost, until: now)
     }
 
-    /// The report as lines for a terminal of so many columns: no colours, nothing that moves the cursor; where `ascii`
-    /// is asked for, nothing but that.
+    /// The report as lines for a terminal of this width, without colours or control sequences, perhaps in ASCII only.
     public func lines(columns: Int = 80, ascii: Bool = false) -> [String] {
         var lines = ["\(MarkupText.plain(title)): \(outcome)", MarkupText.plain(circumstances), ""]
         lines += strips(columns: max(40, columns), ascii: ascii)

@@ -1,9 +1,9 @@
 extension LabTimeline {
-    /// How many columns the names of the lanes take in lines of so many.
+    /// How many of the columns the names of the lanes take.
     public static func nameColumns(columns: Int) -> Int { columns < 44 ? 9 : 12 }
 
-    /// The timeline as lines of text, a lane each, up to a moment; nil for the newest event's. A name and some cells
-    /// take their room even where there are fewer columns.
+    /// The timeline up to a moment, nil for the newest event's; one line per lane, with space for a name and some
+    /// cells.
     func strips(columns: Int, ascii: Bool = false, lost: [LabTime] = [], until now: LabTime? = nil) -> [String] {
         let name = Self.nameColumns(columns: columns)
         let strip = LabStrip(
@@ -49,7 +49,7 @@ private struct LabStrip {
         column(from)...max(column(from), column(to ?? end))
     }
 
-    /// The worst state of each cell: what is short must not vanish.
+    /// The worst state of each cell, so that short ones do not vanish.
     func states(_ states: [LabTimeline.Span<LabStatus>]) -> String {
         var lane = [(rank: Int, cell: Character)](repeating: (0, " "), count: columns)
         for span in states {
@@ -79,7 +79,7 @@ private struct LabStrip {
         return bars(counts)
     }
 
-    /// The highest value of each cell, which counts until the next one where it lasts.
+    /// The highest value of each cell; lasting ones count until the next.
     func levels(_ points: [(at: LabTime, value: Double)], lasts: Bool) -> String {
         var lane = [Double](repeating: 0, count: columns)
         for (index, point) in points.enumerated() {

@@ -2,49 +2,49 @@ import JSON5
 import Relay
 import RelayFaults
 
-/// One thing that a run does: to the link, to the server, as the administrator, to the application, or with the client.
+/// An act of a run: on the link, on the server, as the administrator, on the application, or with the client.
 public struct LabAct: Hashable, Sendable {
-    /// What there is to say of an act beside its name.
+    /// The parameters of an act.
     enum Field: String, CodingKey, CaseIterable {
         case how, afterBytes, direction, by, jitter, rate, bytes, count, every, reason, device
     }
 
-    /// What it is.
+    /// Its name.
     public var name: Name
     /// How a connection is cut.
     public var how = FaultProxy.Ending.reset
     /// After how many more bytes of the direction it is cut.
     public var afterBytes = 0
-    /// Which way.
+    /// The direction.
     public var direction = FaultProxy.Direction.both
-    /// How late bytes come.
+    /// How long bytes are delayed.
     public var by = Duration.milliseconds(200)
-    /// By how much more at most, drawn by chance.
+    /// The maximum random addition to the delay.
     public var jitter = Duration.zero
-    /// How many bytes a second come through.
+    /// The rate in bytes per second.
     public var rate = 1_024
-    /// How many bytes a piece has.
+    /// The size of a piece in bytes.
     public var bytes = 1
-    /// How many messages are sent.
+    /// The number of messages to send.
     public var count = 1
-    /// How much time is between two of them.
+    /// The interval between messages.
     public var every = Duration.zero
-    /// What the administrator says.
+    /// The administrator's reason.
     public var reason: String?
-    /// What the other device is called.
+    /// The name of the other device.
     public var device = "another device"
 
-    /// Most messages that one act sends.
+    /// The maximum number of messages of an act.
     public static let maximumCount = 10_000
 
-    /// An act with what counts where nothing else is said.
+    /// Makes an act with default parameters.
     public init(_ name: Name) {
         self.name = name
-        // What is done to a message is done to one that comes.
+        // Message faults affect incoming messages by default.
         if name.isOfMessage { direction = .fromServer }
     }
 
-    /// What stands beside the name, such as `by 200ms, from-server`; empty where nothing is said.
+    /// The parameters in words, such as `by 200ms from-server`; empty if all are default.
     public var detail: String {
         let plain = LabAct(name)
         return name.row.fields.compactMap { field -> String? in
@@ -65,7 +65,7 @@ public struct LabAct: Hashable, Sendable {
         }.joined(separator: " ")
     }
 
-    /// The fields with which the act is written, in their order; those that are as they would be anyway are left out.
+    /// The act's name and its parameters that differ from the defaults, in order, as written to a file.
     var entries: [(key: String, value: MessageValue)] {
         let plain = LabAct(name)
         return [("do", .string(name.rawValue))]
@@ -95,7 +95,7 @@ public struct LabAct: Hashable, Sendable {
 extension LabAct: Decodable {
     private enum NameKey: String, CodingKey { case act = "do" }
 
-    /// Reads an act from the object of its step.
+    /// Decodes an act from the object of its step.
     public init(from decoder: any Decoder) throws {
         let names = try decoder.container(keyedBy: NameKey.self)
         guard let name: Name = try names.choice(.act, kind: "act") else {

@@ -1,41 +1,41 @@
 import RelayFaults
 
 extension LabAct {
-    /// What an act is, as a scenario calls it. All there is to know of each stands in its ``row``.
+    /// The name of an act in scenarios. Its ``row`` describes each one.
     public enum Name: String, Hashable, Sendable, CaseIterable {
         /// Ends the present connections.
         case cut
-        /// Lets nobody connect: the port has no listener.
+        /// Refuses new connections: the port has no listener.
         case refuse
-        /// Lets everybody connect, and says nothing.
+        /// Accepts connections and stays silent.
         case silence
-        /// Loses the bytes of a direction, and leaves the sockets open.
+        /// Drops the bytes of a direction, and leaves the sockets open.
         case blackhole
-        /// Has bytes come late.
+        /// Delays bytes.
         case delay
-        /// Lets so many bytes a second through.
+        /// Limits the rate in bytes per second.
         case throttle
-        /// Writes bytes in pieces, one by one unless it is said otherwise.
+        /// Writes bytes in pieces, by default one by one.
         case split
         /// Ends one direction of the present connections, and leaves the other.
         case halfClose = "half-close"
-        /// Has the next message come twice, after the one that follows it, or not at all.
+        /// Delivers the next message twice, after the following one, or not at all.
         case duplicate, reorder, drop
         /// Ends every condition of the link.
         case restore
         /// Kills the server, and starts it again.
         case killServer = "kill-server", startServer = "start-server"
-        /// Kills the server of a cluster that leads the topics' stream, and starts it again.
+        /// Kills the server that leads the topics' stream of a cluster, and starts it again.
         case stopLeader = "stop-leader", startLeader = "start-leader"
-        /// Fills the server's disk, as far as the network can tell, and frees it.
+        /// Makes the network treat the server's disk as full, and as free.
         case fillDisk = "fill-disk", freeDisk = "free-disk"
-        /// Ends the user's connections as the administrator.
+        /// Ends the user's connections, as the administrator.
         case kick
         /// Bans the user, and lifts the ban.
         case ban, unban
-        /// Revokes the user's account, and gives it back.
+        /// Revokes the user's account, and restores it.
         case revoke, readmit
-        /// Ends the user's access now, and takes that back.
+        /// Ends the user's access now, and restores it.
         case expire, extend
         /// Blocks the application for all users, and lifts the block.
         case block, unblock
@@ -45,36 +45,35 @@ extension LabAct {
         case connect, close
         /// Puts the application into the background, and brings it back.
         case background, foreground
-        /// Has the client send messages.
+        /// Makes the client send messages.
         case send
-        /// Stops the client's reader, so that what comes waits, and lets it read again.
+        /// Pauses the client's reader, so that messages wait, and resumes it.
         case pause, read
     }
 
-    /// By whom an act is carried out, and how.
+    /// Who carries out an act, and how.
     enum Deed: Sendable {
-        /// A condition of the link, which lasts until it is over or `restore` comes.
+        /// A condition of the link, which lasts until its time is up or `restore`.
         case condition(@Sendable (LabAct) -> FaultProxy.Fault)
         case restore
-        /// Something that is done to the link's connections once.
+        /// A single effect on the link's connections.
         case strike(@Sendable (FaultProxy, LabAct) async -> Void)
-        /// The same to a message, which the proxy can tell only where nothing is encrypted.
+        /// A single effect on a message, which the proxy cannot see if it is encrypted.
         case message(FaultProxy.MessageFault)
         /// A server dies or comes back.
         case server
-        /// Whoever has the network's folder does it.
+        /// It takes the network's folder.
         case administrator(@Sendable (LabAdministrator, LabAct) async throws -> Void)
-        /// The client under test does it, or its application.
+        /// The client under test, or its application, does it.
         case client(@Sendable (any LabSubject, LabAct) async throws -> Void)
         case send
-        /// The client's reader rests, or goes on.
+        /// The client's reader pauses or resumes.
         case reading(isPaused: Bool)
     }
 
-    /// What there is to know of an act.
     struct Row: Sendable {
         let deed: Deed
-        /// What of the other fields it takes.
+        /// The parameters it takes.
         let fields: [Field]
         let opposite: Name?
         let isFault: Bool
@@ -88,7 +87,7 @@ extension LabAct {
             (self.isFault, self.isOfMessage) = (isFault, isOfMessage)
         }
 
-        /// A fault of the link that lasts.
+        /// A lasting fault of the link.
         static func condition(
             takes fields: [Field] = [], isOfMessage: Bool = false,
             _ fault: @escaping @Sendable (LabAct) -> FaultProxy.Fault
@@ -96,12 +95,12 @@ extension LabAct {
             Row(.condition(fault), takes: fields, until: .restore, isOfMessage: isOfMessage)
         }
 
-        /// A fault that a single message meets.
+        /// A fault of a single message.
         static func message(_ fault: FaultProxy.MessageFault) -> Row {
             Row(.message(fault), takes: [.direction], isOfMessage: true)
         }
 
-        /// A fault that whoever has the network's folder makes, with a reason.
+        /// The administrator's fault, with a reason.
         static func admin(
             until opposite: Name? = nil, _ body: @escaping @Sendable (LabAdministrator, LabAct) async throws -> Void
         ) -> Row {
@@ -161,7 +160,7 @@ extension LabAct.Name {
         }
     }
 
-    /// Whether it is a condition of the link, which lasts until it is over or `restore` comes.
+    /// Whether it is a condition of the link, which lasts until its time is up or `restore`.
     public var isCondition: Bool {
         switch row.deed {
         case .condition: true
@@ -169,11 +168,10 @@ extension LabAct.Name {
         }
     }
 
-    /// Whether it spoils single messages on a connection that goes on, once or as long as it lasts: the ledger counts
-    /// them and times no outage, and on an encrypted link it is refused.
+    /// Whether it affects single messages. The ledger counts them but no outage, and an encrypted link refuses it.
     var isOfMessage: Bool { row.isOfMessage }
 
-    /// Whether it needs a network that Parley started, since it is about the server or by its administrator.
+    /// Whether it needs a network that Parley started, as an act on the server or of its administrator.
     public var needsNetwork: Bool {
         switch row.deed {
         case .server, .administrator: true
@@ -184,7 +182,7 @@ extension LabAct.Name {
     /// Whether it needs a cluster of three servers.
     public var needsCluster: Bool { self == .stopLeader || self == .startLeader }
 
-    /// Whether it is about the link alone, so that it can be done to any program behind it.
+    /// Whether it affects only the link, so that it works with any program behind it.
     public var isOfLink: Bool {
         switch row.deed {
         case .condition, .restore, .strike, .message: true
@@ -192,9 +190,9 @@ extension LabAct.Name {
         }
     }
 
-    /// Whether the client is expected to be disturbed by it.
+    /// Whether it is expected to disturb the client.
     public var isFault: Bool { row.isFault }
 
-    /// What ends it; nil where nothing does but `for`, or nothing at all.
+    /// The act that ends it; nil if only `for` or nothing does.
     public var opposite: LabAct.Name? { row.opposite }
 }

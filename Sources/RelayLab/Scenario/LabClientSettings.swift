@@ -1,31 +1,29 @@
 import JSON5
 import Relay
 
-/// How the client under test is, as far as a scenario says it. Times are as in earnest; a run divides them by its
-/// speed.
+/// A scenario's settings of the client under test. Times are in real time; a run divides them by its speed.
 public struct LabClientSettings: Hashable, Sendable {
-    /// The name of the policy by which it tries again, as ``Relay/ReconnectPolicy/named(_:)`` has it.
+    /// The name of its reconnection policy, as in ``Relay/ReconnectPolicy/named(_:)``.
     public var reconnect = "parley"
-    /// How long an outage may last until it gives up; nil for what the policy says.
+    /// How long an outage may last before it gives up; nil for the policy's limit.
     public var window: Duration?
-    /// How long it may be in the background until it is suspended; nil keeps the connection.
+    /// How long it may be in the background before it is suspended; nil keeps the connection.
     public var suspendAfter: Duration?
     /// `shared`, `take-over` or `yield`.
     public var session = "shared"
-    /// How much time is between two pings.
+    /// The interval between pings.
     public var ping: Duration?
-    /// How long the answer to a ping may take.
+    /// The timeout of a ping.
     public var pong: Duration?
-    /// How long each of its tokens holds, not divided by the speed, since the server counts in whole seconds; nil for
-    /// credentials without an end.
+    /// The lifetime of its tokens, not divided by the speed, as servers count whole seconds; nil if unlimited.
     public var tokenLifetime: Duration?
-    /// Whether it is given a new token when one has ended.
+    /// Whether it gets a new token when one has expired.
     public var renewsToken = true
 
-    /// What counts where nothing is said.
+    /// Makes the default settings.
     public init() {}
 
-    /// The policy by which it tries again, with all times divided.
+    /// Its reconnection policy, with all times divided by the speed.
     public func reconnectPolicy(speed: Double) -> ReconnectPolicy {
         var policy = ReconnectPolicy.named(reconnect) ?? .parley
         policy.schedule = policy.schedule.map { $0 / speed }
@@ -36,10 +34,10 @@ public struct LabClientSettings: Hashable, Sendable {
         return policy
     }
 
-    /// How a client is configured that is so.
+    /// The configuration of such a client.
     ///
     /// - Parameters:
-    ///   - servers: where it goes, and nowhere else: what a server tells of others leads around the link.
+    ///   - servers: the only servers it connects to: others that a server names would bypass the link.
     ///   - speed: the speed-up factor over real time.
     ///   - seed: the random seed; nil draws one.
     public func configuration(
@@ -49,7 +47,7 @@ public struct LabClientSettings: Hashable, Sendable {
             servers: .fixed(servers), credentials: credentials, reconnect: reconnectPolicy(speed: speed))
         configuration.followsCluster = false
         configuration.seed = seed
-        // The link's faults are the proxy's, and no news of the system is to hasten what is rehearsed.
+        // The proxy makes the link's faults; news from the system must not hasten a rehearsal.
         configuration.followsNetwork = false
         configuration.lifecycle = suspendAfter.map { .suspend(after: $0 / speed) } ?? .ignore
         if let policy = KickPolicy(rawValue: session) { configuration.sessions = .exclusive(policy) }
@@ -59,7 +57,6 @@ public struct LabClientSettings: Hashable, Sendable {
         return configuration
     }
 
-    /// The object with which it is written.
     var value: MessageValue {
         let plain = LabClientSettings()
         var map = MessageMap()
@@ -95,7 +92,7 @@ extension LabClientSettings: Decodable {
         session = try values.choice(.session, of: sessions, kind: "session") ?? session
         for (key, path) in Self.lengths { self[keyPath: path] = try values.length(key) }
         if let tokenLifetime, tokenLifetime < .seconds(1) {
-            throw SettingMistake(values.codingPath + [Keys.tokenLifetime], "it takes a second at least")
+            throw SettingMistake(values.codingPath + [Keys.tokenLifetime], "it takes at least a second")
         }
         renewsToken = try values.decodeIfPresent(Bool.self, forKey: .renewsToken) ?? true
     }

@@ -1,11 +1,11 @@
 import JSON5
 
-/// A length of time as a scenario writes it: a number with `ms`, `s`, `min` or `h` behind it, or a number of seconds.
+/// A duration as a scenario writes it: a number followed by `ms`, `s`, `min` or `h`, or a number of seconds.
 public enum LabDuration {
-    /// The longest length: what a run cannot wait for is a slip of the pen.
+    /// The longest duration: a longer one must be a typing error.
     static let longest = Duration.seconds(24 * 3_600)
 
-    /// The length that a text says, such as `150ms`, `2s` or `3min`; a number alone is seconds. Nil where it says none.
+    /// Parses a duration, such as `150ms`, `2s` or `3min`; a number alone is seconds. Nil if invalid.
     public static func read(_ text: String) -> Duration? {
         for (unit, factor) in [("ms", 0.001), ("min", 60.0), ("s", 1), ("h", 3_600), ("m", 60)]
         where text.hasSuffix(unit) {
@@ -30,7 +30,7 @@ public enum LabDuration {
 }
 
 extension KeyedDecodingContainer {
-    /// The length under a key; nil where the key is not there.
+    /// The duration of a key; nil if the key is missing.
     func length(_ key: Key) throws -> Duration? {
         guard contains(key) else { return nil }
         let found =
@@ -39,7 +39,7 @@ extension KeyedDecodingContainer {
             }
         guard let found else {
             throw SettingMistake(
-                codingPath + [key], "it takes a length such as \"150ms\", \"2s\" or \"3min\", of a day at most")
+                codingPath + [key], "it takes a length such as \"150ms\", \"2s\" or \"3min\", at most a day")
         }
         return found
     }
@@ -53,16 +53,15 @@ extension KeyedDecodingContainer {
         return whole
     }
 
-    /// What a word under a key stands for; nil where the key is not there.
+    /// The choice under a key; nil if the key is missing.
     func choice<Choice: RawRepresentable<String> & CaseIterable>(_ key: Key, kind: String) throws -> Choice? {
         try choice(key, of: Choice.allCases.map(\.rawValue), kind: kind).flatMap { Choice(rawValue: $0) }
     }
 
-    /// The word under a key; nil where the key is not there.
+    /// The word under a key; nil if the key is missing.
     func choice(_ key: Key, of known: [String], kind: String) throws -> String? {
         guard let text = try decodeIfPresent(String.self, forKey: key) else { return nil }
         if known.contains(text) { return text }
-        throw SettingMistake(
-            codingPath + [key], "“\(text)” is no \(kind); these are: \(known.joined(separator: ", "))")
+        throw SettingMistake(codingPath + [key], "“\(text)” is no \(kind); these are: \(known.joined(separator: ", "))")
     }
 }

@@ -2,25 +2,25 @@ import JSON5
 import NATS
 import Relay
 
-/// What a scenario expects to come. All that is said has to hold at the same time, but for the status and its reason,
-/// which have to have been there since the last act, or to be there now.
+/// An expectation of a scenario. Everything in it must be true at the same time, except for the status and its reason,
+/// which may have occurred at any time since the last act.
 public struct LabExpectation: Hashable, Sendable {
     /// The state.
     public var status: ConnectionStatus.State?
-    /// The reason, by the name that ``Relay/ConnectionReason/labName`` has for it.
+    /// The reason, named as in ``Relay/ConnectionReason/labName``.
     public var reason: String?
-    /// At least so many attempts since the last act.
+    /// The minimum number of attempts since the last act.
     public var attempts: Int?
-    /// What figures of the ledger have to be, by their names in ``LabFigures``.
+    /// The bounds of the ledger's figures, by their names in ``LabFigures``.
     public var figures: [String: Bound] = [:]
 
-    /// What a figure has to be.
+    /// A bound of a figure.
     public enum Bound: Hashable, Sendable {
-        /// A count that is exactly so.
+        /// A count that is exactly this.
         case exactly(Int)
-        /// A count that is at least so; written as a text such as `"1+"`.
+        /// A count that is at least this; written as a text such as `"1+"`.
         case atLeast(Int)
-        /// A time that is at most so.
+        /// A time that is at most this.
         case atMost(Duration)
 
         func admits(_ count: Int) -> Bool {
@@ -54,7 +54,7 @@ public struct LabExpectation: Hashable, Sendable {
 
     private static let names = LabFigures.counts.map(\.name) + LabFigures.times.map(\.name)
 
-    /// The figures that are said, in the order in which they are written.
+    /// The bounds, in the order in which they are written.
     private var bounds: [(name: String, bound: Bound)] {
         Self.names.compactMap { name in figures[name].map { (name, $0) } }
     }
@@ -68,7 +68,7 @@ public struct LabExpectation: Hashable, Sendable {
         return (words + bounds.map { "\($0.name) \($0.bound.words)" }).joined(separator: ", ")
     }
 
-    /// The figures that are otherwise than expected, such as `lost 0`.
+    /// The figures outside their bounds, such as `lost 0`.
     func unmet(by figures: LabFigures) -> [String] {
         let counts = LabFigures.counts.compactMap { name, _, path -> String? in
             let count = figures[keyPath: path]
@@ -81,7 +81,6 @@ public struct LabExpectation: Hashable, Sendable {
         return counts + times
     }
 
-    /// The object with which it is written.
     var value: MessageValue {
         var map = MessageMap()
         if let status { map["status"] = .string(status.rawValue) }
@@ -126,12 +125,12 @@ extension ConnectionReason {
         case .windowExpired: "windowExpired"
         case .backgrounded: "backgrounded"
         case .tokenExpired: "tokenExpired"
-        // The others have values, which go by the name of the case.
+        // The other cases have values, labelled with the case's name.
         default: Mirror(reflecting: self).children.first?.label ?? "unknown"
         }
     }
 
-    /// All names that ``labName`` has.
+    /// All possible values of ``labName``.
     public static let labNames = [
         "closedByUser", "networkUnavailable", "connectionLost", "unreachable", "timeLimit", "windowExpired",
         "backgrounded", "invalidCredentials", "authenticationFailed", "tokenExpired", "credentialsRevoked",

@@ -1,20 +1,20 @@
 import Relay
 
-/// What was done by hand, on the way to a scenario's file: a pure value that hears of acts and of what followed.
+/// Acts by hand and their consequences, recorded for a scenario's file.
 public struct LabRecording: Hashable, Sendable {
     private var steps: [LabStep] = []
-    /// The state that was heard last.
+    /// The last state.
     private var state: String?
 
     /// Adds an act.
     public mutating func did(_ act: LabAct, lasting: Duration?, at now: LabTime) {
-        // Rounded, as nobody's hand is more exact.
+        // Rounded, as no hand is more exact.
         let moment = LabTime(microseconds: (now.microseconds + 50_000) / 100_000 * 100_000)
         add(LabStep(at: moment.duration, .act(act, lasting: lasting)))
     }
 
-    /// Removes the last act of its kind, which could not be done, and what was heard meanwhile where no act is left
-    /// that it may follow from.
+    /// Removes the last act of its kind, which failed, and statuses recorded since if no act is left that may have
+    /// caused them.
     mutating func takeBack(_ act: LabAct, lasting: Duration?) {
         guard let place = steps.lastIndex(where: { $0.kind == .act(act, lasting: lasting) }) else { return }
         steps.remove(at: place)
@@ -22,23 +22,23 @@ public struct LabRecording: Hashable, Sendable {
         (steps, state) = ([], nil)
     }
 
-    /// Whether nothing was done.
+    /// Whether there are no acts.
     public var isEmpty: Bool { steps.isEmpty }
 
-    /// Whether an act was done.
+    /// Whether an act is included.
     public func has(_ name: LabAct.Name) -> Bool {
         steps.contains { if case .act(let act, _) = $0.kind { act.name == name } else { false } }
     }
 
-    /// Adds a status of the connection, as what is expected of the act before it, with some patience.
+    /// Adds a status of the connection, as an expectation after the preceding act, with some patience.
     public mutating func heard(_ status: LabStatus, at now: LabTime) {
-        // Before anything was done, it is the connection's beginning, which each run has.
+        // Before the first act it is the start of the connection, which every run has.
         guard !steps.isEmpty, status.state != state else { return }
         state = status.state
         guard let known = ConnectionStatus.State(rawValue: status.state) else { return }
         var expectation = LabExpectation()
         expectation.status = known
-        // Only what ends a session is as sure to come again as the state itself.
+        // Only the reason for a session's end is as certain to recur as the state itself.
         if known == .disconnected { expectation.reason = status.reason }
         let acted = steps.last { $0.at != nil }?.at.map { LabTime($0) } ?? .zero
         let seconds = max(5, (now - acted).microseconds * 3 / 1_000_000 + 5)
@@ -46,12 +46,12 @@ public struct LabRecording: Hashable, Sendable {
     }
 
     private mutating func add(_ step: LabStep) {
-        // The last step of the file is what is expected in the end.
+        // The last step of the file is the final expectation.
         if steps.count < LabScenario.maximumSteps - 1 { steps.append(step) }
     }
 
-    /// The scenario: the acts at their times, what was heard after each as what is expected, and at the end that
-    /// nothing was lost, doubled or out of order.
+    /// The scenario: the acts at their times, the statuses as expectations, and that nothing was lost, doubled or
+    /// disordered.
     public func scenario(
         title: String, seed: UInt64? = nil, client: LabClientSettings = LabClientSettings()
     ) -> LabScenario {

@@ -4,9 +4,9 @@ import Relay
 
 /// A mistake in a scenario, with its place.
 public struct LabScenarioError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The line, from 1 on.
+    /// The line, from 1.
     public var line = 1
-    /// The column, from 1 on.
+    /// The column, from 1.
     public var column = 1
     /// What is wrong, and what to write instead.
     public var words: String
@@ -15,26 +15,26 @@ public struct LabScenarioError: Error, Hashable, Sendable, CustomStringConvertib
     public var description: String { "\(line):\(column): \(words)" }
 }
 
-/// What a run does and expects, in the form of the configuration: JSON5, so it may hold comments and trailing commas.
+/// What a run does and expects, in JSON5 like the configuration, so it may contain comments and trailing commas.
 ///
 ///     { title: "a cut", steps: [ { do: "cut" }, { expect: { status: "connected" } } ] }
 public struct LabScenario: Hashable, Sendable {
-    /// What it rehearses, in a line.
+    /// A one-line title.
     public var title: String
-    /// What it shows; empty for nothing.
+    /// A description; empty for none.
     public var about = ""
-    /// Where its chances come from; nil to draw a seed.
+    /// The random seed; nil to draw one.
     public var seed: UInt64?
-    /// How many times faster than in earnest its times pass, those of the client's policies included.
+    /// The speed-up factor over real time, also of the client's policies.
     public var speed = 1.0
     /// The topic.
     public var topic = "lab"
-    /// How the client under test is.
+    /// The settings of the client under test.
     public var client: LabClientSettings
-    /// What happens, in order.
+    /// The steps, in order.
     public var steps: [LabStep]
 
-    /// Most steps.
+    /// The maximum number of steps.
     public static let maximumSteps = 10_000
     private static let maximumBytes = 1 << 20
 
@@ -53,17 +53,17 @@ public struct LabScenario: Hashable, Sendable {
         }
     }
 
-    /// Whether a network is needed that Parley started.
+    /// Whether it needs a network that Parley started.
     public var needsNetwork: Bool { acts.contains(where: \.needsNetwork) }
 
-    /// Whether a cluster of three servers is needed.
+    /// Whether it needs a cluster of three servers.
     public var needsCluster: Bool { acts.contains(where: \.needsCluster) }
 
     private var acts: [LabAct.Name] {
         steps.compactMap { if case .act(let act, _) = $0.kind { act.name } else { nil } }
     }
 
-    /// The file, as ``init(parsing:)`` reads it.
+    /// The file's text, which ``init(parsing:)`` reads.
     public var text: String {
         var lines = ["{", "    title: \(JSONText.quote(title)),"]
         if !about.isEmpty { lines.append("    about: \(JSONText.quote(about)),") }
@@ -96,7 +96,7 @@ extension LabScenario: Decodable {
         about = try values.decodeIfPresent(String.self, forKey: .about) ?? about
         seed = try values.decodeIfPresent(Double.self, forKey: .seed).map { number in
             guard let whole = UInt64(exactly: number), number < 0x1p53 else {
-                throw SettingMistake(values.codingPath + [Keys.seed], "it takes a whole number from 0 on")
+                throw SettingMistake(values.codingPath + [Keys.seed], "it takes a whole number, 0 or more")
             }
             return whole
         }

@@ -5,20 +5,20 @@ import Relay
 public struct LabStep: Hashable, Sendable {
     /// What a step does.
     public enum Kind: Hashable, Sendable {
-        /// Does something; with a time, until then.
+        /// Carries out an act, for this long if it is lasting.
         case act(LabAct, lasting: Duration?)
-        /// Waits until something has come, for so long at most.
+        /// Waits until an expectation is met, for at most this long.
         case expectation(LabExpectation, within: Duration)
     }
 
-    /// When it comes at the earliest, counted from the run's beginning; nil for at once behind the step before.
+    /// When it starts at the earliest, counted from the run's start; nil for right after the step before.
     public var at: Duration?
-    /// How long it comes behind the end of the step before.
+    /// How long to wait after the end of the step before.
     public var after: Duration?
     /// What it does.
     public var kind: Kind
 
-    /// How long an expectation waits where nothing is said.
+    /// The default patience of an expectation.
     public static let patience = Duration.seconds(10)
 
     /// Makes a step.
@@ -26,7 +26,7 @@ public struct LabStep: Hashable, Sendable {
         (self.at, self.after, self.kind) = (at, after, kind)
     }
 
-    /// Reads an act as it is written by hand: its name, and what there is to say of it, as in `delay by=200ms for=3s`.
+    /// Parses an act typed by hand: its name and its parameters, as in `delay by=200ms for=3s`.
     public init(parsing line: String) throws(LabScenarioError) {
         let words = line.split(whereSeparator: \.isWhitespace)
         guard let name = words.first else { throw LabScenarioError(words: "there is nothing here") }
@@ -34,7 +34,7 @@ public struct LabStep: Hashable, Sendable {
         for word in words.dropFirst() {
             let parts = word.split(separator: "=", maxSplits: 1)
             guard parts.count == 2 else {
-                throw LabScenarioError(words: "“\(word)” says nothing; what there is to say has the form by=200ms")
+                throw LabScenarioError(words: "“\(word)” is not a parameter; write one as by=200ms")
             }
             map[String(parts[0])] = Int64(parts[1]).map(MessageValue.int) ?? .string(String(parts[1]))
         }
@@ -44,7 +44,6 @@ public struct LabStep: Hashable, Sendable {
         }
     }
 
-    /// The object with which it is written.
     var value: MessageValue {
         var map = MessageMap()
         if let at { map["at"] = .string(LabDuration.text(at)) }
@@ -69,8 +68,7 @@ extension LabStep: Decodable {
     /// Reads a step.
     public init(from decoder: any Decoder) throws {
         let fields = LabAct.Field.allCases.map(\.rawValue)
-        try UnknownKeys.refuse(
-            in: decoder, besides: Keys.allCases.map(\.rawValue) + fields, kind: "part of a step")
+        try UnknownKeys.refuse(in: decoder, besides: Keys.allCases.map(\.rawValue) + fields, kind: "part of a step")
         let values = try decoder.container(keyedBy: Keys.self)
         func refuse(_ key: Keys, _ words: String) throws {
             if values.contains(key) { throw SettingMistake(decoder.codingPath + [key], isKey: true, words) }

@@ -1,6 +1,6 @@
-/// A scenario that comes with Parley, as a file of the folder `Shipped`.
+/// A scenario shipped with Parley, as a file of the folder `Shipped`.
 public struct ShippedScenario: Hashable, Sendable {
-    /// The name by which `parley lab run` finds it.
+    /// Its name for `parley lab run`.
     public let name: String
     /// The scenario's file.
     public let text: String
@@ -10,10 +10,10 @@ public struct ShippedScenario: Hashable, Sendable {
         text = String(decoding: file, as: UTF8.self)
     }
 
-    /// The scenario. A test keeps the error from happening.
+    /// Parses the scenario. A test makes sure that this does not throw.
     public func scenario() throws(LabScenarioError) -> LabScenario { try LabScenario(parsing: text.utf8) }
 
-    /// The scenario of that name; nil where none comes with Parley.
+    /// The scenario of this name, if there is one.
     public static func named(_ name: String) -> ShippedScenario? { all.first { $0.name == name } }
 
     /// All of them.

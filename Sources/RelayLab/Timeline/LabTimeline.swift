@@ -1,32 +1,32 @@
-/// What happened when, for drawing: a pure value that hears of one event after the other.
+/// The course of a run, for drawing.
 public struct LabTimeline: Hashable, Sendable {
-    /// A state of the connection or one of its silences, or a fault, with its time. One without an end lasts; a fault
-    /// that struck once ends where it begins.
+    /// A state or silence of the connection, or a fault. Without an end it lasts; a momentary fault ends where it
+    /// begins.
     struct Span<What: Hashable & Sendable>: Hashable, Sendable {
         var what: What
         var from: LabTime
         var to: LabTime?
     }
 
-    /// What was told of a message at its moment.
+    /// A mark for a message.
     enum Mark: Hashable, Sendable { case sent, recovered, doubled }
 
-    /// The maximum number of spans, of states and of faults; more lengthen the last one.
+    /// The maximum number of spans, of states and of faults; further ones extend the last.
     private static let maximumSpans = 4_096
 
     private(set) var states: [Span<LabStatus>] = []
     private(set) var faults: [Span<LabFault>] = []
-    /// When the client tried, with the attempt's number.
+    /// When the client tried to connect, with the number of the attempt.
     private(set) var attempts = LabSeries<Int>()
     private(set) var roundTrips = LabSeries<LabTime>()
-    /// How many messages waited or were under way.
+    /// The number of messages waiting or in flight.
     private(set) var queued = LabSeries<Int>()
     private(set) var marks = LabSeries<Mark>()
-    /// The moment of the newest event.
+    /// The time of the newest event.
     private(set) var end = LabTime.zero
     private var newest: LabStatus?
 
-    /// Takes in what happened, with the ledger's word on a delivery.
+    /// Adds an event, with the ledger's kind of a delivery.
     mutating func take(_ event: LabEvent, delivery: LabLedger.Delivery? = nil) {
         end = max(end, event.at)
         switch event.kind {
@@ -44,7 +44,7 @@ public struct LabTimeline: Hashable, Sendable {
     }
 
     private mutating func take(_ status: LabStatus, at now: LabTime) {
-        // An attempt runs where nothing is waited for, and is told once.
+        // An attempt is running if none is waited for; it is counted once.
         let isNew = newest?.attempt != status.attempt || newest?.retryIn != nil
         if status.attempt > 0, status.retryIn == nil, isNew { attempts.append(status.attempt, at: now) }
         newest = status
@@ -67,8 +67,7 @@ public struct LabTimeline: Hashable, Sendable {
     }
 }
 
-/// Points of a curve over a run's time. Where there are too many, every second one goes, so that any length of a run
-/// fits.
+/// Points of a curve over a run's time. When there are too many, every second one is dropped, as runs may be long.
 struct LabSeries<Value: Hashable & Sendable>: Hashable, Sendable {
     struct Point: Hashable, Sendable {
         var at: LabTime
@@ -78,7 +77,7 @@ struct LabSeries<Value: Hashable & Sendable>: Hashable, Sendable {
     static var maximumCount: Int { 4_096 }
 
     private(set) var points: [Point] = []
-    /// One of so many is kept.
+    /// One of this many is kept.
     private var stride = 1
     private var skipped = 0
 
