@@ -2,14 +2,13 @@ import NATS
 import Platform
 import RelayNetwork
 
-/// Benchmarks of the NATS client, the client core, the program and the private network.
-/// `parley-bench URL SCENARIO k=v …` runs a ``WireScenario`` and prints a line of JSON, and `parley-bench NAME k=v …`
-/// one of ``benchmarks`` on servers of its own. Without arguments it prints a table of all that are quick.
+/// Benchmarks of the NATS client, the client core, the program and the private network. `parley-bench URL SCENARIO k=v
+/// …` runs a ``WireScenario`` and prints a line of JSON, and `parley-bench NAME k=v …` one of ``benchmarks`` on its own
+/// servers. Without arguments it prints a table of all quick ones.
 @main
 enum ParleyBench {
-    /// The benchmarks that start their own servers, each with the words with which it runs where the program has no
-    /// arguments; nil where it does not. What each measures and which words it takes stands at its `run`. A figure
-    /// `holds` that is 0 says that a promise was broken.
+    /// The benchmarks that start their own servers, each with its words in a run without arguments; nil if it is not
+    /// part of that. The comment of each `run` or its type explains its words. A `holds` of 0 means a broken promise.
     static let benchmarks: [(name: String, inSuite: [String]?, run: @Sendable (Words) async throws -> [Measurement])] =
         [
             ("reconnect", [], OutageScenario.reconnect), ("cuts", [], OutageScenario.cuts),
@@ -20,7 +19,7 @@ enum ParleyBench {
             ("rolling", nil, RollingScenario.run), ("scale", nil, ScaleScenario.run),
         ]
 
-    /// What this program does where a benchmark starts it once more.
+    /// The roles in which a benchmark starts this program again.
     private static let roles: [String: @Sendable (Words) async throws -> Void] = [
         SuspendedScenario.role: SuspendedScenario.rest, SuspendedScenario.floorRole: SuspendedScenario.sleep,
         ChaosRole.publisher.rawValue: ChaosRole.publisher.run,

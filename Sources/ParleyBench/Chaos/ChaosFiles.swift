@@ -1,8 +1,7 @@
 import Platform
 import Synchronization
 
-/// A number in a file, which one process writes and others read. It outlives its writer, however that ends: the system
-/// has it from the moment of the call.
+/// A number in a file, which one process writes and others read. It survives the writer: the system has it at once.
 final class ChaosCounter: Sendable {
     private let descriptor: Int32
     private static let size = MemoryLayout<Int>.size
@@ -14,7 +13,7 @@ final class ChaosCounter: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The number; 0 where none was written.
+    /// The number; 0 if none was written.
     var value: Int {
         var number = 0
         return pread(descriptor, &number, Self.size, 0) == Self.size ? number : 0
@@ -28,7 +27,7 @@ final class ChaosCounter: Sendable {
     }
 }
 
-/// What a client was told that it should never be told, a line each in its process's log. So many of each process.
+/// Broken promises that a client reported, one line each in its process's log, up to a maximum per process.
 enum ChaosNotes {
     private static let mark = "a broken promise: "
     private static let left = Atomic(20)

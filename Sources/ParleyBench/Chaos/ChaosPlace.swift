@@ -5,17 +5,17 @@ import Relay
 import RelayLab
 import RelayNetwork
 
-/// The servers of a chaos run's clients: one, or three with a network on them, whose user the clients are.
+/// The servers of a chaos run's clients: a single one, or three with a network on them and its user for the clients.
 struct ChaosPlace: Sendable {
     let addresses: [ServerAddress]
     let version: String
     let namespace: RelayConfiguration.Namespace
-    /// The file of the credentials; empty where everybody is let in.
+    /// The file of the credentials; empty if the server lets everyone in.
     let credentials: String
-    /// Kills the server, or the one that leads the stream, which is away for a while.
+    /// Kills the server, or the stream's leader, for a while.
     let kill: @Sendable (_ outage: Duration) async throws -> Void
 
-    /// Starts servers, in a folder of the caller's where there is one alone; they have ended when this returns.
+    /// Starts servers, a single one in the caller's folder; they have ended when this returns.
     static func run<R>(_ plan: ChaosPlan, in folder: String, _ body: (ChaosPlace) async throws -> R) async throws -> R {
         guard plan.servers == 1 else {
             return try await LabNetwork.run(onThree: true) { network in
@@ -46,7 +46,7 @@ struct ChaosPlace: Sendable {
 
     func state() async throws -> StreamInfo.State { try await asking { try await $0.streamInfo(stream).state } }
 
-    /// The stream's messages up to a sequence, counted.
+    /// Counts the stream's messages up to a sequence.
     func tally(_ plan: ChaosPlan, through last: UInt64) async throws -> ChaosTally {
         var tally = ChaosTally(plan)
         var next: UInt64 = 1
@@ -57,7 +57,7 @@ struct ChaosPlace: Sendable {
                 try await $0.page(of: stream, from: .sequence(start), limit: 1_000, bytes: 8 << 20).messages
             }
             for message in page where message.sequence <= last {
-                // The first token is no part of the topic.
+                // The first token is not part of the topic.
                 let topic = message.subject.dropFirst(namespace.hash.utf8.count + 1)
                 tally.take(message.payload.readableBytesView, on: String(topic))
             }
@@ -65,7 +65,7 @@ struct ChaosPlace: Sendable {
                 next = end &+ 1
                 deadline = ContinuousClock.now + .seconds(30)
             } else {
-                // The copy that was read may lag behind for a moment.
+                // The copy may lag behind for a moment.
                 guard ContinuousClock.now < deadline else { break }
                 try await Task.sleep(for: .milliseconds(100))
             }
@@ -73,7 +73,7 @@ struct ChaosPlace: Sendable {
         return tally
     }
 
-    /// Asks one server after the other, for a minute at most, until one answers.
+    /// Asks one server after another, for at most a minute, until one answers.
     private func asking<Value: Sendable>(
         _ question: @Sendable (JetStream) async throws -> Value
     ) async throws -> Value {

@@ -1,20 +1,20 @@
 import NATS
 
-/// What a chaos run does, by the words that ``ChaosScenario`` explains. When things happen, and to whom, is drawn
-/// from its seed; how far the programs have come by then is the machine's affair.
+/// The plan of a chaos run, from the words that ``ChaosScenario`` explains. The seed decides when things happen, and to
+/// whom; how far the programs are by then depends on the machine.
 struct ChaosPlan: Sendable {
     static let (publishers, subscribers) = (2, 2)
 
     let messages: Int
     let topics: Int
-    /// One server alone, or three with a network on them and a copy of the stream on each.
+    /// A single server, or three with a network on them and a copy of the stream on each.
     let servers: Int
     let serverKills: Int
     let processKills: Int
     let cuts: Int
     /// In milliseconds.
     let outage: Int
-    /// How many messages of a publisher may wait or be under way.
+    /// The maximum number of a publisher's messages waiting or in flight.
     let window: Int
     let seed: UInt64
     let keepsFolder: Bool
@@ -34,14 +34,14 @@ struct ChaosPlan: Sendable {
 
     static func topic(of number: Int, _ topics: Int) -> String { "room.\(number % topics)" }
 
-    /// How many messages a publisher has to publish, with the numbers from 1 on.
+    /// The number of messages that a publisher publishes, numbered from 1.
     func share(of publisher: Int) -> Int {
         messages / Self.publishers + (publisher < messages % Self.publishers ? 1 : 0)
     }
 
     func generator(_ part: Int) -> SeededGenerator { SeededGenerator(seed: seed &+ UInt64(part) &* 1_000_003) }
 
-    /// After which of so many messages something happens so often: at random in equal parts, but for both ends.
+    /// The messages after which something happens: at random within equal parts, except near both ends.
     static func moments(_ count: Int, of total: Int, using generator: inout SeededGenerator) -> [Int] {
         let part = max(1, total * 3 / 4 / max(1, count))
         return (0..<count).map { total / 20 + $0 * part + Int.random(in: 0..<part, using: &generator) }

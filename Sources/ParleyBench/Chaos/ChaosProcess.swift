@@ -4,8 +4,8 @@ import Platform
 import RelayFaults
 import RelayNetwork
 
-/// A publisher or subscriber of a chaos run: a process after the other in one folder, on links of its own. The present
-/// one ends with this process, however that ends.
+/// A publisher or subscriber of a chaos run: one process after another in the same folder, with its own links. The
+/// current one ends with this process, even if it is killed.
 final class ChaosProcess: Sendable {
     let role: ChaosRole
     let name: String
@@ -33,12 +33,12 @@ final class ChaosProcess: Sendable {
         ]
     }
 
-    /// How many messages of a publisher were accepted.
+    /// The number of a publisher's accepted messages.
     var accepted: Int { counter.value }
     var kills: Int { state.withLockedValue(\.kills) }
     var cuts: Int { links.reduce(0) { $0 + $1.statistics.cuts } }
     var store: String { "\(folder)/\(ChaosRole.store)" }
-    /// What its client was told that it should never be told.
+    /// The broken promises that its client reported.
     var notes: [String] { ChaosNotes.read("\(folder)/log").map { "\(name): \($0)" } }
     private var process: ServerProcess? { state.withLockedValue(\.process) }
     var hasEnded: Bool { process?.hasEnded ?? true }
@@ -48,11 +48,11 @@ final class ChaosProcess: Sendable {
         state.withLockedValue { $0.process = process }
     }
 
-    /// Nothing of what is rehearsed takes so long.
+    /// No rehearsed outage takes this long.
     private static let patience = Duration.seconds(180)
 
-    /// Kills it at some moments of a progress, and starts it again each time. Returns with the end of a publisher that
-    /// has published all, and for a subscriber when it has been killed for the last time.
+    /// Kills it at some moments of a progress, and restarts it each time. Returns once a publisher has published
+    /// everything, or after a subscriber's last kill.
     func killing(at moments: [Int], of progress: @Sendable () -> Int, using generator: SeededGenerator) async throws {
         var generator = generator
         var left = moments[...]
@@ -80,18 +80,18 @@ final class ChaosProcess: Sendable {
         }
     }
 
-    /// Kills it without a word; false when it had come to its good end before.
+    /// Kills it; false if it had already ended well.
     private func kill(_ process: ServerProcess) async throws -> Bool {
         process.signal(SIGKILL)
         guard let status = await process.end() else { throw CancellationError() }
         if status == 0, role == .publisher { return false }
-        // A status of a signal is its number.
+        // The status of a signal is its number.
         guard status == SIGKILL else { throw failure("it ended with status \(status)") }
         state.withLockedValue { $0.kills += 1 }
         return true
     }
 
-    /// Asks it to end, and returns its wait status when it has.
+    /// Asks it to end, waits, and returns its wait status.
     @discardableResult
     func stop() async -> Int32? {
         await process?.stop(grace: .seconds(30))

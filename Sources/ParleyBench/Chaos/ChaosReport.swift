@@ -1,28 +1,28 @@
-/// What came of a chaos run.
+/// The result of a chaos run.
 struct ChaosReport: Sendable {
     let plan: ChaosPlan
     let version: String
-    /// Of the stream, and of each subscriber's store.
+    /// Of the stream and of each subscriber's store.
     var tallies: [(place: String, tally: ChaosTally)] = []
-    /// Messages that a publisher's journal still has at its end.
+    /// Messages left in publishers' journals at the end.
     var unsent = 0
     var serverKills = 0
     var processKills: [(name: String, kills: Int)] = []
     var cuts = 0
     /// Seconds from the first process to the last kept message.
     var seconds = 0.0
-    /// What clients were told that they should never be told.
+    /// The broken promises that clients reported.
     var notes: [String] = []
-    /// Where the run's files are, if they stay.
+    /// The folder with the run's files, if it is kept.
     var folder: String?
 
-    /// Whether each message is everywhere, once and in order, no reader was told otherwise, and all that was planned
-    /// was done: a run in which less was killed proves less.
+    /// Whether each message is everywhere, once and in order, no reader was told otherwise, and the plan was carried
+    /// out in full: a run with fewer kills proves less.
     var holds: Bool { keepsPromises && undone.isEmpty }
 
     private var keepsPromises: Bool { tallies.allSatisfy(\.tally.isPerfect) && unsent == 0 && notes.isEmpty }
 
-    /// What was planned and not done; links are not part of it, since there may be none at the moment of a cut.
+    /// Planned but undone parts. Cuts do not count, since there may be no link at that moment.
     var undone: [String] {
         var undone: [String] = []
         if serverKills != plan.serverKills {

@@ -3,15 +3,15 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// What a process of a chaos run does, under the name by which this program starts itself again. Each has a folder with
-/// its local store, and goes on there where an earlier process was killed.
+/// The role of a process of a chaos run, named as this program starts itself with it. Each has a folder with its local
+/// store, and continues where an earlier process was killed.
 enum ChaosRole: String {
     /// Publishes numbered messages, each accepted once.
     case publisher = "chaos-publisher"
-    /// Keeps what all topics bring in its local store, until it is told to end.
+    /// Stores the messages of all topics, until it is told to end.
     case subscriber = "chaos-subscriber"
 
-    /// The files in a process's folder: its store, and the last number that was accepted.
+    /// The files in a process's folder: its store, and the last accepted number.
     static let (store, accepted) = ("store.db", "accepted")
 
     func run(_ words: Words) async throws {
@@ -27,13 +27,13 @@ enum ChaosRole: String {
                 name: words.text("namespace"), hash: words.text("hash"),
                 apiPrefix: words.text("api", JetStream.standardPrefix)),
             reconnect: ReconnectPolicy(schedule: [50, 100, 250, 500].map { .milliseconds($0) }, jitter: .full),
-            // An orderly end, too, leaves what waits to the next run.
+            // An orderly end, too, leaves waiting messages to the next run.
             outbox: OutboxPolicy(discardsOnClose: false), store: .file("\(folder)/\(Self.store)"))
         configuration.followsNetwork = false
         let client = RelayClient(configuration: configuration)
         let openings = client.storeOpenings
         await client.beginConnecting()
-        // What is handed over before the store is open is not kept yet.
+        // Messages are not kept before the store is open.
         for await opening in openings {
             if let error = opening.error { throw error }
             if case .rescued = opening { ChaosNotes.note("the store was damaged") }
@@ -53,12 +53,12 @@ enum ChaosRole: String {
         await client.close()
     }
 
-    /// Publishes from the first number on that is not known to have been accepted.
+    /// Publishes from the first number that is not known to have been accepted.
     ///
-    /// A message is accepted when `submit` has returned: it is in the journal then, and its number is noted after that.
-    /// So there is one number at most of which nobody knows, when a process was killed between the two. It is handed
-    /// over again under its identifier, as one that may be stored: it is in the journal, or on the network, or nowhere.
-    /// All numbers before it are never handed over again, whatever has become of them by then.
+    /// A message is accepted once `enqueue` returns: it is then in the journal, and its number is noted afterwards. So
+    /// at most one number is in doubt, if a process was killed in between. It is given to the client again under its
+    /// identifier, as one that may be stored: it is in the journal, on the network, or nowhere. No earlier number is
+    /// given again, whatever has become of it.
     private static func publish(_ words: Words, _ folder: String, _ client: RelayClient) async throws {
         let (publisher, topics) = (words.number("index", 0), words.number("topics", 1, atLeast: 1))
         let (share, window) = (words.number("n", 0), words.number("window", 1, atLeast: 1))
@@ -76,7 +76,7 @@ enum ChaosRole: String {
                     message: .string(ChaosTally.text(publisher, number)), id: "\(publisher)-\(number)",
                     mayBeStored: isInDoubt)
             } catch {
-                // It came back from the journal and is on its way.
+                // It was restored from the journal and is on its way.
                 guard case .invalidArgument = error, isInDoubt else { throw error }
             }
             try accepted.write(number)
@@ -90,7 +90,7 @@ enum ChaosRole: String {
         }
     }
 
-    /// Follows the topics, one by one or all by a pattern, behind what the store has of them.
+    /// Follows the topics, one by one or all by a pattern, after what the store has.
     private static func subscribe(
         _ words: Words, _ client: RelayClient, _ store: LocalStore, _ signals: EndingSignals
     ) async throws {
@@ -104,15 +104,15 @@ enum ChaosRole: String {
             }
             let numbers = signals.numbers
             group.addTask { for await _ in numbers { return } }
-            // A subscription does not end by itself, so this is the signal, or a failure.
+            // A subscription does not end by itself, so this is the signal or a failure.
             try await group.next()
             group.cancelAll()
         }
-        // Whoever told it to end may be gone and not look whether it does.
+        // Its parent may be gone and no longer check that it ends.
         alarm(20)
     }
 
-    /// Reads to the end, and notes what a reader must never see: a repetition, another order, a loss.
+    /// Reads to the end, and notes what a reader must never see: duplicates, disorder, losses.
     private static func read(_ events: TopicEvents, of name: String, behind sequence: UInt64) async throws {
         var newest = sequence
         try await events.read { message in

@@ -4,22 +4,22 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// The promise that nothing is lost, doubled or out of order, while everything that can be killed is.
+/// Tests the promise that nothing is lost, duplicated or out of order while everything that can be killed is.
 ///
-/// Two publishers and two subscribers, each a process with a local store and links of its own, on one server or
-/// (`cluster=3`, or `network=1`) on a network that three servers carry, as a user of it. `n` (100000) numbered messages
-/// go to `topics` (20) topics. Meanwhile the server, or the stream's leader, is killed with -9 and started again
-/// `server-kills` times (20, of three 5), each publisher and each subscriber `process-kills` times (5), and `cuts`
-/// links are cut (one for every thousand messages). At the end the stream and the subscribers' stores are read: each
-/// has each message once and in order, or the promise is broken; a run that did not do all that was planned proves
-/// nothing, and fails as well. `seed` repeats what was drawn, `outage` is the longest time in milliseconds for which a
-/// server is away, and `keep=1` leaves the clients' files there, and those of one server.
+/// Two publishers and two subscribers, each a process with its own local store and links, use one server or
+/// (`cluster=3`, or `network=1`) a network on three servers, as a user of it. `n` (100000) numbered messages go to
+/// `topics` (20) topics. Meanwhile the server, or the stream's leader, is killed with -9 and restarted `server-kills`
+/// times (20, of three 5), each publisher and each subscriber `process-kills` times (5), and `cuts` links are cut (one
+/// for every thousand messages). At the end the stream and the subscribers' stores are read: each contains each message
+/// once and in order, or the promise is broken. A run that did not carry out its plan in full proves nothing, and fails
+/// as well. `seed` repeats the random choices, `outage` is the longest outage of a server in milliseconds, and `keep=1`
+/// keeps the files of the clients and of a single server.
 struct ChaosScenario: Sendable {
     private let plan: ChaosPlan
     private let place: ChaosPlace
     private let processes: [ChaosProcess]
 
-    /// Runs until the end or the first signal that asks for it; all processes have ended when this returns.
+    /// Runs until the end or the first signal to stop; all processes have ended when this returns.
     static func run(_ words: Words) async throws -> [Measurement] {
         let plan = ChaosPlan(words)
         let signals = EndingSignals()
@@ -62,7 +62,7 @@ struct ChaosScenario: Sendable {
         let begin = Meter.now()
         let serverKills = NIOLockedValueBox(0)
         for process in processes { try await process.start() }
-        // The first failure ends all.
+        // The first failure ends everything.
         try await withThrowingDiscardingTaskGroup { group in
             for (number, process) in processes.enumerated() {
                 group.addTask { try await kill(process, plan.generator(number)) }
@@ -102,7 +102,7 @@ struct ChaosScenario: Sendable {
         return report
     }
 
-    /// A publisher is killed by its own progress, so that it never ends before, and a subscriber by that of all.
+    /// A publisher is killed by its own progress, so that it never ends before, and a subscriber by the total.
     private func kill(_ process: ChaosProcess, _ generator: SeededGenerator) async throws {
         var generator = generator
         let isPublisher = process.role == .publisher
@@ -113,8 +113,7 @@ struct ChaosScenario: Sendable {
 
     private var accepted: Int { processes.reduce(0) { $0 + $1.accepted } }
 
-    /// Does something at moments of all publishers' progress. Publishers that come no further are their own kill's
-    /// failure, which cancels this.
+    /// Acts at moments of all publishers' progress. If publishers are stuck, their own kill fails, which cancels this.
     private func atMoments(
         _ count: Int, _ generator: SeededGenerator, _ act: (inout SeededGenerator) async throws -> Void
     ) async throws {
@@ -125,8 +124,8 @@ struct ChaosScenario: Sendable {
         }
     }
 
-    /// Waits until a subscriber keeps as many messages as the stream has. What has not come when nothing has for a
-    /// minute is lost. Another process has the store open too.
+    /// Waits until a subscriber has as many messages as the stream. If none arrives for a minute, the rest is lost.
+    /// Another process has the store open too.
     private func waitForAll(_ count: UInt64, of subscriber: ChaosProcess) async throws {
         try await StoreScenario.using(subscriber.store) { store in
             var newest = (count: -1, at: ContinuousClock.now)
@@ -153,7 +152,7 @@ struct ChaosScenario: Sendable {
                 last = newest.place
             }
         }
-        // What is under other names is none of the run's.
+        // Messages of other topics are not of this run.
         let others = try await store.status().messages - tally.stored
         for _ in 0..<max(0, others) { tally.take([], on: "") }
         return tally

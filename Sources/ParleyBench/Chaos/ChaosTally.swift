@@ -1,15 +1,15 @@
 import Relay
 
-/// Which of the numbered messages are in one place, and how they lie there, as a pure value.
+/// Counts the numbered messages in one place, and checks their order.
 struct ChaosTally: Sendable {
     private(set) var stored = 0
     private(set) var duplicates = 0
-    /// How many came behind a later one of the same publisher on the same topic.
+    /// Messages after a later one of the same publisher on the same topic.
     private(set) var disorder = 0
-    /// How many are none of the run's.
+    /// Messages that are not of this run.
     private(set) var strangers = 0
     private var seen: [[Bool]]
-    /// For each publisher and topic the newest number.
+    /// For each publisher and topic, the newest number.
     private var newest: [[Int]]
     private let topics: Int
 

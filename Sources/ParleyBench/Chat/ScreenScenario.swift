@@ -1,15 +1,14 @@
 import Platform
 import RelayNetwork
 
-/// The chat's screen, without a terminal: how long after it was pressed a key is in the frame, while a conversation
-/// that has received `n` (100000) messages takes none, 100 and 5,000 a second, and 20,000 over four topics, with `keys`
-/// (500) under each load; and how many messages a second the screen's thread takes. Beside them stands the least that
-/// any program of the kind does: filling a frame's cells and comparing them, and keeping messages in an array and a
-/// dictionary.
+/// Measures the chat's screen without a terminal: how soon a pressed key is in the frame, while a conversation that has
+/// received `n` (100000) messages receives none, 100 and 5,000 a second, and 20,000 over four topics, with `keys` (500)
+/// under each load; and how many messages a second the screen's thread handles. For comparison: the least that any such
+/// program does, which is to fill and compare a frame's cells, and to keep messages in an array and a dictionary.
 ///
-/// The program itself measures, since nothing else has its screen; this starts it.
+/// The program itself measures, since only it has its screen; this starts it.
 enum ScreenScenario {
-    /// Nothing where there is no `parley` beside this program.
+    /// Returns nothing if there is no `parley` beside this program.
     static func run(_ words: Words) async throws -> [Measurement] {
         guard let parley = ThisProgram.parley(for: "screen") else { return [] }
         let folder = try TemporaryFolder.make("bench")

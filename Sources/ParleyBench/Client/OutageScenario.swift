@@ -4,10 +4,10 @@ import Platform
 import Relay
 import RelayFaults
 
-/// Outages of a whole client, on a server of its own.
+/// Outages of an entire client, on its own server.
 enum OutageScenario {
-    /// The server is killed and started again within half a second, `n` times (20): how long after its port opens the
-    /// client is connected, with its subscription live.
+    /// Kills the server and restarts it within half a second, `n` times (20), and measures how soon after its port
+    /// opens the client is connected with its subscription live.
     static func reconnect(_ words: Words) async throws -> [Measurement] {
         let count = words.number("n", 20, atLeast: 1)
         return try await BenchServer.run { server in
@@ -16,7 +16,7 @@ enum OutageScenario {
             let client = trial.client
             var (delays, floors) = ([Double](), [Double]())
             for round in 0..<count {
-                // Only a connection that has been open for a while begins the ladder of waits anew.
+                // Only a connection that has been open for a while restarts the backoff.
                 try await Task.sleep(for: client.configuration.reconnect.stableAfter + .milliseconds(100))
                 let statuses = client.statuses
                 let connected = Task { () -> Double in
@@ -37,16 +37,13 @@ enum OutageScenario {
             await client.close()
             let result = Measurement("reconnect").adding(["n": count]).adding(percentilesOf: delays)
             return [
-                result.adding([
-                    "bare_login_us": floors.median * 1e6, "times_bare_login": delays.median / floors.median,
-                ])
+                result.adding(["bare_login_us": floors.median * 1e6, "times_bare_login": delays.median / floors.median])
             ]
         }
     }
 
-    /// A busy connection is cut at `n` (1000) random byte positions, while `writers` (8) write; it has to end
-    /// connected, with every message delivered once, and with no more memory and descriptors than after the first
-    /// tenth.
+    /// Cuts a busy connection at `n` (1000) random byte positions, while `writers` (8) write. It must end connected,
+    /// with every message delivered once, and with no more memory and descriptors than after the first tenth.
     static func cuts(_ words: Words) async throws -> [Measurement] {
         let count = words.number("n", 1_000, atLeast: 10)
         return try await BenchServer.run { server in
@@ -58,7 +55,7 @@ enum OutageScenario {
             let written = NIOLockedValueBox<Int64>(0)
             let writers = (0..<words.number("writers", 8)).map { _ in
                 Task {
-                    // The outbox takes what the connection does not; each must come out once and in order.
+                    // The outbox accepts what the connection cannot; each must arrive once and in order.
                     while !Task.isCancelled {
                         let number = written.withLockedValue {
                             $0 += 1
@@ -81,7 +78,7 @@ enum OutageScenario {
                 }
             }
             try await proxy.set(.passThrough)
-            // Until the client has noticed the last cut, it still is what it was before.
+            // The status is outdated until the client notices the last cut.
             try await trial.connected(after: count)
             for writer in writers { writer.cancel() }
             for writer in writers { _ = await writer.result }
@@ -97,9 +94,9 @@ enum OutageScenario {
         }
     }
 
-    /// The application leaves, writes something, and comes back, `n` times (1000): each absence closes the connection,
-    /// and each return brings what was written to a subscription. It has to end with no more memory and descriptors
-    /// than after the first tenth, and without the tasks of its rounds but the last.
+    /// The application leaves, writes something, and returns, `n` times (1000): each absence closes the connection, and
+    /// each return delivers the message to a subscription. It must end with no more memory and descriptors than after
+    /// the first tenth, and with tasks of the last round only.
     static func absences(_ words: Words) async throws -> [Measurement] {
         let count = words.number("n", 1_000, atLeast: 10)
         return try await BenchServer.run { server in
@@ -119,7 +116,7 @@ enum OutageScenario {
                 }
             }
             let seconds = Meter.now() - trial.begin
-            // The last words of a round may take a moment; what is left behind that stays.
+            // The last messages of a round may take a moment; leaks remain after that.
             try? await wait(for: "the rounds' end", within: .seconds(10)) { haveTasks.count { $0() } <= 1 }
             let tasks = haveTasks.count { $0() }
             let result = try await trial.end(reaching: count)
@@ -128,7 +125,7 @@ enum OutageScenario {
     }
 }
 
-/// Held by each task that was begun in one round, and by those that they begin, until they end.
+/// Held by each task started in a round, and by theirs, until they end.
 private final class RoundTrace: Sendable {
     @TaskLocal static var current: RoundTrace?
 }
@@ -137,9 +134,9 @@ private final class RoundTrace: Sendable {
 private final class Trial: Sendable {
     private struct State {
         var (count, newest, disorder) = (0, UInt64(0), 0)
-        /// Changes of state that no table allows.
+        /// Forbidden changes of state.
         var illegal = 0
-        /// What the process held after the first tenth of the rounds.
+        /// The process's use after the first tenth of the rounds.
         var early = (memory: 0.0, descriptors: 0)
     }
 
@@ -192,7 +189,6 @@ private final class Trial: Sendable {
         }
     }
 
-    /// Waits until so many messages have been delivered.
     func reach(_ count: Int) async throws {
         func now() -> State { state.withLockedValue(\.self) }
         try await wait(for: "message \(count), with \(now().count) read and \(now().disorder) in disorder,") {
@@ -200,10 +196,10 @@ private final class Trial: Sendable {
         }
     }
 
-    /// Closes the client when so many messages have been delivered.
+    /// Closes the client once this many messages have been delivered.
     func end(reaching messages: Int) async throws -> Measurement {
         try await reach(messages)
-        // What waited leaves, and is delivered, before a connection counts as restored.
+        // Waiting messages are sent, and delivered, before a connection counts as restored.
         try await wait(for: "the last connection") { client.status.state == .connected }
         let state = state.withLockedValue(\.self)
         let result = Measurement(name).adding([

@@ -2,10 +2,10 @@ import NATS
 import Relay
 import Synchronization
 
-/// What the client core costs above the wire: `n` (200000) messages through ``RelayClient``, from a pool's task and
-/// from the main actor, each compared with the NATS layer doing the same right before, on a server of its own and with
-/// as many bytes on the wire, identifiers included (`ids=0` leaves them out): the median of `rounds` (1). `only=submit`
-/// (`publish`, `messages`, `on`) does that alone.
+/// The cost of the client core above the wire: `n` (200000) messages through ``RelayClient``, from a pool's task and
+/// from the main actor, each compared with the NATS layer doing the same right before, on its own server and with as
+/// many bytes on the wire, including identifiers (`ids=0` omits them): the median of `rounds` (1). `only=submit`
+/// (`publish`, `messages`, `on`) measures one part.
 enum RelayScenario {
     private static let window = 1_000
     private static let text = MessageValue.string(String(repeating: "x", count: 128))
@@ -20,7 +20,7 @@ enum RelayScenario {
             for _ in 0..<rounds {
                 for (part, place) in parts.flatMap({ [($0, "pool"), ($0, "main")] }) {
                     let count = part == "publish" ? count / 20 : count
-                    // Next to each other, as a machine is faster at one time than at another.
+                    // Right after each other, as the machine's speed varies over time.
                     let floor = try await floor(of: part, count, server, words)
                     let rate = try await rate(part, onMain: place == "main", count, server)
                     rates[floor.name, default: []].append(floor["msgs_s"] ?? .nan)
@@ -37,7 +37,7 @@ enum RelayScenario {
         }
     }
 
-    /// What the NATS layer does in a second of what a part is made of. What a listener hears is published meanwhile.
+    /// The NATS layer's rate for a part's work. A listener's messages are published meanwhile.
     private static func floor(
         of part: String, _ count: Int, _ server: BenchServer, _ words: Words
     ) async throws -> Measurement {
@@ -67,7 +67,7 @@ enum RelayScenario {
         if part == "on" { try await client.on(topic: "line", listener: listener) }
         let begin = Meter.now()
         if isOnMain { try await onMain(part, client, count) } else { try await go(part, client, count) }
-        // A listener hears what is published while it listens.
+        // A listener receives messages published while it listens.
         if part == "on" { await listener.heardAll() }
         let seconds = Meter.now() - begin
         await client.close()
@@ -91,7 +91,7 @@ enum RelayScenario {
         }
     }
 
-    /// Submits with a window of open outcomes, of which half are waited for when it is full, as the floor does.
+    /// Submits with a window of open outcomes; when it is full, half of them are awaited, as the floor does.
     private nonisolated(nonsending) static func submit(_ client: RelayClient, _ count: Int) async throws {
         var open: [PendingPublish] = []
         open.reserveCapacity(window)

@@ -3,12 +3,11 @@ import Platform
 import Relay
 import RelayLab
 
-/// A network on three servers that are restarted one after the other, `rounds` (1) times each, while somebody publishes
-/// `rate` (1000) messages a second and somebody else reads. Each message has to be acknowledged and read once. What is
-/// measured is the longest time in which none was acknowledged, and none arrived. Of those that are under way when
-/// another server takes over, a later one may be stored before an earlier one (`disorder`); with `window=1`, so many of
-/// one destination under way at most, none is. `holds` is 1 where nothing was lost or doubled, nor with `window=1` out
-/// of order.
+/// Restarts the servers of a network on three, one after another, `rounds` (1) times each, while one client publishes
+/// `rate` (1000) messages a second and another reads. Each message must be acknowledged and read once. Measures the
+/// longest time without an acknowledgement and without an arrival. If another server takes over, a later message in
+/// flight may be stored before an earlier one (`disorder`), but not with `window=1`, the maximum in flight per
+/// destination. `holds` is 1 if nothing was lost or duplicated nor, with `window=1`, out of order.
 enum RollingScenario {
     private static let topic = "room.rolling"
 
@@ -58,7 +57,7 @@ enum RollingScenario {
         }
     }
 
-    /// Publishes numbers until that is to end, waits until each is acknowledged, and returns how many they are.
+    /// Publishes numbers until told to end, waits for all acknowledgements, and returns the count.
     private static func publish(
         _ client: RelayClient, _ rate: Int, _ count: NIOLockedValueBox<Count>
     ) async throws -> Int {
@@ -75,7 +74,7 @@ enum RollingScenario {
                             count.withLockedValue { $0.acknowledge() }
                         }
                     } catch {
-                        // The outbox is full while there is no leader: what it has leaves first.
+                        // The outbox is full while there is no leader: wait for space.
                         break
                     }
                 }
@@ -96,13 +95,12 @@ enum RollingScenario {
         }
     }
 
-    /// What was acknowledged and what arrived.
     private struct Count {
         var isEnding = false
         var (acknowledged, arrived, disorder, doubled, strange) = (0, 0, 0, 0, 0)
-        /// All smaller numbers arrived.
+        /// All smaller numbers have arrived.
         var next = 0
-        /// Larger ones that came before it.
+        /// Larger ones that arrived before it.
         var early: Set<Int> = []
         var (acknowledgements, arrivals) = (Gaps(), Gaps())
 

@@ -4,18 +4,17 @@ import Relay
 import RelayFaults
 import RelayNetwork
 
-/// What a suspended client still does, which is to be nothing: a process with the client core alone, with a
-/// subscription, a local store and a message that waits, and beside it the chat in a terminal that has lost its focus.
-/// Each reaches a server through a proxy of its own. They rest for `settle` seconds (5), and are watched for `seconds`
-/// (60): the bytes and dials that the proxy sees, the sockets that are open, how often it wakes up, and the processor's
-/// ticks. Behind each figure stands its goal. The language's runtime wakes up by itself, in every program: a third
-/// process, which does nothing but sleep, is watched at the same time, and what the others do beyond it is
+/// Checks that a suspended client does nothing: a process with the client core only, a subscription, a local store and
+/// a waiting message, and beside it the chat in a terminal without focus. Each reaches a server through its own proxy.
+/// After `settle` seconds (5) they are watched for `seconds` (60): the bytes and dials at the proxy, the open sockets,
+/// how often they wake up, and the processor's ticks. Each figure is followed by its goal. The language's runtime wakes
+/// up in every program: a third process that only sleeps is watched at the same time, and wake-ups beyond its own are
 /// `above_floor_min`.
 enum SuspendedScenario {
-    /// The names under which this program starts itself as the process that rests, and the one that only sleeps.
+    /// The names with which this program starts itself as the suspended process, and as the one that only sleeps.
     static let (role, floorRole) = ("suspended-client", "suspended-floor")
 
-    /// Nothing without the chat, and where the system does not say what a process does.
+    /// Returns nothing without the chat, or if the system does not report a process's activity.
     static func run(_ words: Words) async throws -> [Measurement] {
         guard let parley = ThisProgram.parley(for: "suspended") else { return [] }
         let settling = Duration.seconds(words.number("settle", 5))
@@ -54,8 +53,8 @@ enum SuspendedScenario {
         }
     }
 
-    /// Connects, subscribes, goes to the background with a message that waits, and rests until a signal asks for the
-    /// end; then it returns, and ends well when the message has been stored.
+    /// Connects, subscribes, goes to the background with a waiting message, and rests until a signal; ends well once
+    /// the message has been stored.
     static func rest(_ words: Words) async throws {
         let signals = EndingSignals()
         let client = RelayClient.bench(at: try ServerAddress(parsing: words.text("server"))) { configuration in
@@ -71,7 +70,7 @@ enum SuspendedScenario {
         for await status in client.statuses where status.state == .suspended { break }
         let waiting = try await client.enqueue(topic: "line", message: "written while suspended")
         for await _ in signals.numbers { break }
-        // Whoever told it to end may be gone and not look whether it does.
+        // Its parent may be gone and no longer check that it ends.
         alarm(60)
         await client.setAppStateActive(true)
         _ = try await waiting.receipt(within: .seconds(30))
@@ -79,12 +78,12 @@ enum SuspendedScenario {
         await client.close()
     }
 
-    /// Sleeps until it is killed, in the way of a program that has nothing to do.
+    /// Sleeps until it is killed, as a program with nothing to do.
     static func sleep(_ words: Words) async throws {
         while true { try await Task.sleep(for: .seconds(86_400)) }
     }
 
-    /// Watches processes at rest, each with the proxy that it would go through.
+    /// Watches resting processes, each with its proxy.
     private static func watch(
         _ subjects: [(name: String, process: pid_t, proxy: FaultProxy)], beside floor: pid_t, for time: Double
     ) async throws -> [Measurement] {
@@ -111,7 +110,7 @@ enum SuspendedScenario {
         }
     }
 
-    /// How often a process wakes up, whichever of its threads, one after the other, then do what is to be done.
+    /// Counts how often any thread of a process wakes up.
     private struct Wakings {
         let process: pid_t
         private(set) var count = 0
@@ -120,10 +119,10 @@ enum SuspendedScenario {
 
         init(_ process: pid_t) { (self.process, last) = (process, Meter.sleeps(of: process)) }
 
-        /// Takes in what the process has done up to now. What is done between three looks in a row is one waking.
+        /// Samples the process. Activity in consecutive samples counts as one wake-up.
         mutating func look() {
             let now = Meter.sleeps(of: process)
-            // A thread's number may be another one's by now, which has slept less.
+            // A thread's id may have been reused by one that has slept less.
             let hasSlept = now.contains { thread, count in count > 0 && count != last[thread] }
             if hasSlept, !isAwake { count += 1 }
             isAwake = hasSlept
@@ -144,7 +143,7 @@ enum SuspendedScenario {
         }
     }
 
-    /// Starts the chat, which is at rest when this returns.
+    /// Starts the chat; it is suspended when this returns.
     private static func restingChat(
         _ parley: String, _ folder: String, _ proxy: FaultProxy
     ) async throws -> BenchTerminal {
@@ -152,13 +151,13 @@ enum SuspendedScenario {
         let file = "\(folder)/config.json"
         try Data("{ profiles: { default: { \(profile) } } }".utf8).write(to: URL(fileURLWithPath: file))
         let chat = try BenchTerminal(parley, ["--config", file, "--suspend-after", "1"], home: folder)
-        // It has time to subscribe first.
+        // Leaves it time to subscribe first.
         var nextReport = ContinuousClock.now + .seconds(3)
         do {
             try await rest("the chat", proxy) {
                 _ = try chat.output(within: 20)
                 guard proxy.statistics.openConnections > 0, ContinuousClock.now >= nextReport else { return }
-                // A report that comes before the chat listens is lost.
+                // A report is lost before the chat listens.
                 nextReport = .now + .seconds(5)
                 try chat.type("\u{1B}[I\u{1B}[O")
             }
@@ -169,7 +168,7 @@ enum SuspendedScenario {
         return chat
     }
 
-    /// Waits until a process that has been connected is so no more.
+    /// Waits until a process that was connected no longer is.
     private static func rest(_ name: String, _ proxy: FaultProxy, meanwhile: () async throws -> Void) async throws {
         try await wait(for: "the rest of \(name)", every: .milliseconds(20)) {
             try await meanwhile()

@@ -30,9 +30,7 @@ struct Measurement: Sendable {
     /// Adds median and 95th percentile, in milliseconds, of durations given in seconds.
     func adding(_ name: String, milliseconds seconds: [Double]) -> Measurement {
         guard !seconds.isEmpty else { return self }
-        return adding([
-            "\(name)_p50_ms": seconds.percentile(50) * 1e3, "\(name)_p95_ms": seconds.percentile(95) * 1e3,
-        ])
+        return adding(["\(name)_p50_ms": seconds.percentile(50) * 1e3, "\(name)_p95_ms": seconds.percentile(95) * 1e3])
     }
 
     /// The figures for programs.
@@ -41,7 +39,7 @@ struct Measurement: Sendable {
         return "{" + (["\"scenario\":\"\(name)\""] + figures).joined(separator: ",") + "}"
     }
 
-    /// The figures for people, under a name of their choice.
+    /// The figures for people, under any name.
     func row(_ title: String? = nil) -> String {
         let figures = fields.filter { $0.name != "n" && $0.name != "size" }
         return figures.reduce((title ?? name).padded(to: 16)) { row, figure in
@@ -59,7 +57,7 @@ extension String {
 }
 
 extension [Double] {
-    /// The value that so many of a hundred do not exceed; not a number when there are none.
+    /// The value that this percentage does not exceed; NaN for an empty array.
     func percentile(_ part: Int) -> Double {
         isEmpty ? .nan : sorted()[Swift.min(count - 1, count * part / 100)]
     }

@@ -1,6 +1,6 @@
 import Platform
 
-/// Clocks and counters of this process and of others, as far as the system keeps them: some are Linux's alone.
+/// Clocks and counters of this process and of others, as far as the system has them; some exist only on Linux.
 enum Meter {
     /// Seconds by the monotonic clock.
     static func now() -> Double { time(by: CLOCK_MONOTONIC) }
@@ -14,7 +14,6 @@ enum Meter {
         return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 
-    /// How many seconds something takes.
     static func seconds(_ work: () async throws -> Void) async rethrows -> Double {
         let begin = now()
         try await work()
@@ -29,13 +28,13 @@ enum Meter {
     /// Processor time of a process, with that of threads that have ended, in ticks of the system's clock.
     static func ticks(of process: pid_t) -> Int? {
         guard let line = text(of: "/proc/\(process)/stat") else { return nil }
-        // The program's name is in parentheses and may have spaces; 11 fields behind it are the two times.
+        // The program's name is in parentheses and may contain spaces; the two times are 11 fields after it.
         let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ")
         guard fields.count > 13, let user = Int(fields[12]), let system = Int(fields[13]) else { return nil }
         return user + system
     }
 
-    /// How often each thread of a process, by its number, went to sleep of its own accord.
+    /// How often each thread of a process, by its id, went to sleep voluntarily.
     static func sleeps(of process: pid_t) -> [String: Int] {
         let folder = "/proc/\(process)/task"
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -59,7 +58,7 @@ enum Meter {
         #endif
     }
 
-    /// Has ``peakMemoryOfPhase()`` begin with what this process holds now.
+    /// Resets ``peakMemoryOfPhase()`` to the current use.
     static func beginPhase() {
         guard let file = fopen("/proc/self/clear_refs", "w") else { return }
         fputs("5", file)
@@ -76,7 +75,7 @@ enum Meter {
         number("VmRSS:", in: "/proc/\(process)/status").map { Double($0) } ?? 0
     }
 
-    /// How many descriptors this process has open.
+    /// The number of open descriptors of this process.
     static func descriptors() -> Int { (0..<4_096).count { fcntl(Int32($0), F_GETFD) >= 0 } }
 
     private static func number(_ name: String, in file: String) -> Int? {
@@ -88,13 +87,13 @@ enum Meter {
         (try? Data(contentsOf: URL(fileURLWithPath: path))).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Writes a line at once, so that a process that waits for it sees it.
+    /// Prints a line at once, so that a waiting process sees it.
     static func say(_ line: String) {
         print(line)
         fflush(nil)
     }
 
-    /// Writes a line that is no result to standard error, so that whoever reads the results does not read it.
+    /// Prints a line that is not a result to standard error.
     static func remark(_ line: String) {
         let bytes = Array("parley-bench: \(line)\n".utf8)
         _ = write(2, bytes, bytes.count)

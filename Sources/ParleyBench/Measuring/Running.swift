@@ -2,7 +2,7 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// The words behind a benchmark's name, most of them of the form `k=v`.
+/// The words after a benchmark's name, most of them `k=v`.
 struct Words {
     private var values: [String: String] = [:]
 
@@ -18,7 +18,7 @@ struct Words {
     }
     func text(_ name: String, _ fallback: String = "") -> String { values[name] ?? fallback }
 
-    /// The parts of a benchmark that are to be measured.
+    /// The parts of a benchmark to measure.
     func only(_ all: [String]) throws -> [String] {
         guard let text = values["only"] else { return all }
         let parts = text.split(separator: ",").map(String.init)
@@ -29,14 +29,14 @@ struct Words {
     }
 }
 
-/// Why a benchmark could not be carried through.
+/// Why a benchmark could not be completed.
 struct BenchFailure: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// Runs a body, and what ends its surroundings behind it, however it ends.
+/// Runs a body, and then `end`, even if the body throws.
 func finally<Value>(_ end: () async -> Void, after body: () async throws -> Value) async throws -> Value {
     let result: Result<Value, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
@@ -44,8 +44,7 @@ func finally<Value>(_ end: () async -> Void, after body: () async throws -> Valu
     return try result.get()
 }
 
-/// Measures two things again and again, of which every other time the second comes first: whoever comes later finds
-/// warmer caches.
+/// Measures two things repeatedly, alternating their order, since the later one finds warmer caches.
 func inTurns<One, Other>(
     _ rounds: Int, _ one: (Int) async throws -> One, _ other: (Int) async throws -> Other
 ) async throws -> ([One], [Other]) {
@@ -58,10 +57,10 @@ func inTurns<One, Other>(
     return (ones, others)
 }
 
-/// The median of the figures' ratios, each with that of the same round.
+/// The median of the ratios of figures from the same round.
 func medianRatio(_ ones: [Double], _ others: [Double]) -> Double { zip(ones, others).map { $0 / $1 }.median }
 
-/// Waits until something holds, or says what has not come.
+/// Waits until a condition is true; throws, naming `what`, if it takes too long.
 func wait(
     for what: @autoclosure () -> String, within limit: Duration = .seconds(60), every step: Duration = .milliseconds(2),
     until holds: () async throws -> Bool
@@ -74,7 +73,7 @@ func wait(
 }
 
 extension Subscription<TopicEvent> {
-    /// Reads to the end, and says in words what else than messages comes that a reader should never see.
+    /// Reads to the end, and describes other events that a reader should never see.
     func read(_ take: (TopicMessage) -> Void, flaw: (String) -> Void) async throws {
         var iterator = makeAsyncIterator()
         while let batch = try await iterator.nextBatch() {
@@ -98,13 +97,13 @@ enum ThisProgram {
             ?? CommandLine.arguments.first ?? "parley-bench"
     }
 
-    /// Starts it once more, with a file for what it writes.
+    /// Starts it again, with a file for its output.
     static func start(_ words: [String], log: String) async throws -> ServerProcess {
         try await ServerProcess.start(
             [path] + words, environment: ProcessInfo.processInfo.environment, log: LogFile(log))
     }
 
-    /// The program `parley` beside this one; nil, with a remark, where there is none, or no system that says so.
+    /// The program `parley` beside this one; nil, with a remark, if there is none or the system is not Linux.
     static func parley(for benchmark: String) -> String? {
         #if os(Linux)
             let path = URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent("parley").path

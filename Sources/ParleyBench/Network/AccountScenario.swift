@@ -2,17 +2,17 @@ import NATS
 import RelayLab
 import RelayNetwork
 
-/// What it costs that every user of a private network is an account, on a network of its own with `n` (1000) users, and
-/// what goes through their imports, with `messages` (20000) at a time.
+/// The cost of an account for every user of a private network, on its own network with `n` (1000) users, and of passing
+/// `messages` (20000) through their imports.
 enum AccountScenario {
-    /// How often each comparison is made; the median counts.
+    /// The number of comparisons, of which the median counts.
     private static let rounds = 7
 
     static func run(_ words: Words) async throws -> [Measurement] {
         let count = words.number("n", 1_000, atLeast: 1)
         return try await LabNetwork.run { network in
             let administrator = NetworkAdministrator(directory: network.directory)
-            // Not counted: what the server allocates for the first login of all, and the reader of the comparisons.
+            // Not counted: the server's allocations for the very first login, and the reader of the comparisons.
             let reader = try await administrator.add(user: "reader")
             _ = try await network.login(reader)
             return [
@@ -22,7 +22,7 @@ enum AccountScenario {
         }
     }
 
-    /// Adds users one after the other, then connects each once, which loads its account.
+    /// Adds users one by one, then connects each once, which loads its account.
     private static func accounts(
         _ count: Int, _ administrator: NetworkAdministrator, _ network: LabNetwork
     ) async throws -> Measurement {
@@ -36,7 +36,7 @@ enum AccountScenario {
         for user in users { logins.append(try await network.login(user)) }
         let after = Meter.memory(of: server)
 
-        // The first logins meet an empty server; the last ones show how long a user of a large network waits.
+        // The first logins find an empty server; the last ones show how long a user of a large network waits.
         let last = max(100, count / 10)
         var again: [Double] = []
         for user in users.suffix(last) { again.append(try await network.login(user)) }
@@ -50,11 +50,9 @@ enum AccountScenario {
         ])
     }
 
-    /// Publishing to the topics' stream and reading from it through a user's imports, compared with the same without
-    /// imports: the rate as a part of the other one, and the server's CPU time as a multiple.
-    private static func imports(
-        _ user: Credentials, _ count: Int, _ network: LabNetwork
-    ) async throws -> Measurement {
+    /// Publishes to the topics' stream and reads from it through a user's imports, compared with the same without
+    /// imports: the ratios of the rates and of the server's CPU time.
+    private static func imports(_ user: Credentials, _ count: Int, _ network: LabNetwork) async throws -> Measurement {
         let names = network.description
         let words = Words(["subject=\(names.hash).bench", "stream=\(names.namespace)_stream"])
         var direct = network.parameters(try network.ownCredentials(), words)
@@ -79,7 +77,7 @@ enum AccountScenario {
         return rates
     }
 
-    /// One scenario once: messages a second, and CPU seconds of the server.
+    /// Runs a scenario once: messages a second, and CPU seconds of the server.
     private static func part(
         _ scenario: WireScenario, _ parameters: WireParameters, _ server: Int32
     ) async throws -> (rate: Double, cpu: Double) {

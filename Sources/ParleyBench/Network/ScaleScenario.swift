@@ -4,10 +4,10 @@ import Relay
 import RelayLab
 import RelayNetwork
 
-/// What `n` (300) users cost the servers: as accounts that are loaded, and as streams of postboxes, on one server and
-/// on three with a copy of everything on each (`only=one` or `only=three`). For each part the servers' memory and disk,
-/// the processor time that they need while nobody does anything (`idle` seconds, 5), and what making it takes; for
-/// three servers also how long one that is restarted takes until it has everything again.
+/// The cost of `n` (300) users for the servers: as loaded accounts, and as postbox streams, on one server and on three
+/// with a copy of everything on each (`only=one` or `only=three`). For each part: the servers' memory and disk, their
+/// idle CPU time (over `idle` seconds, 5), and the time to create it; for three servers also how soon a restarted one
+/// has everything again.
 enum ScaleScenario {
     static func run(_ words: Words) async throws -> [Measurement] {
         var results: [Measurement] = []
@@ -23,12 +23,12 @@ enum ScaleScenario {
         return results
     }
 
-    /// What all servers together have in use.
+    /// The total use of all servers.
     private struct Use {
         let (memory, disk, idle): (Double, Double, Double)
 
         init(of network: LabNetwork, _ seconds: Int) async throws {
-            // What was begun before is done by then.
+            // Earlier work is done by then.
             try await Task.sleep(for: .seconds(2))
             let servers =
                 network.isCluster
@@ -41,7 +41,7 @@ enum ScaleScenario {
             (self.memory, disk, idle) = (memory, Self.size(of: store), (after - before) / Double(seconds))
         }
 
-        /// What the files below a folder take of the disk, in KiB.
+        /// The disk space of the files in a folder, in KiB.
         private static func size(of folder: String) -> Double {
             var total: Int64 = 0
             let files = FileManager.default.enumerator(atPath: folder)
@@ -57,7 +57,7 @@ enum ScaleScenario {
         let count = words.number("n", 300, atLeast: 10)
         let idle = words.number("idle", 5, atLeast: 1)
         let administrator = NetworkAdministrator(directory: network.directory)
-        // Not counted: what servers allocate for the first login and the first postbox of all.
+        // Not counted: the servers' allocations for the very first login and postbox.
         _ = try await administrator.add(user: "first")
         try await visit(network, "first")
         let empty = try await Use(of: network, idle)
@@ -80,7 +80,7 @@ enum ScaleScenario {
         ])
     }
 
-    /// Somebody's client comes, asks for the postboxes, which makes the first, and goes.
+    /// A client connects, asks for the postboxes, which makes the first, and leaves.
     private static func visit(_ network: LabNetwork, _ user: String) async throws {
         let client = try await network.client(user) { $0.namespace = nil }
         try await finally {

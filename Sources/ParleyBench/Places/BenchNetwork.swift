@@ -6,7 +6,7 @@ import RelayNetwork
 
 /// A network for one run: a private one, or one on three servers.
 extension LabNetwork {
-    /// Runs the body on a network of its own; all processes have ended and the folder is gone when this returns.
+    /// Runs the body on its own network; all processes have ended and the folder is deleted when this returns.
     static func run<R>(onThree: Bool = false, _ body: (LabNetwork) async throws -> R) async throws -> R {
         let network = onThree ? try await startCluster() : try await start()
         return try await finally {
@@ -16,18 +16,17 @@ extension LabNetwork {
         }
     }
 
-    /// What a run over the network's first server needs to know, as a user.
+    /// The parameters of a run as a user of the network's first server.
     func parameters(_ user: Credentials, _ words: Words = Words([])) -> WireParameters {
         var parameters = WireParameters(addresses[0], words)
         parameters.credentials = user
         return parameters
     }
 
-    /// How many seconds it takes to connect as a user, which loads the user's account.
+    /// The seconds it takes to connect as a user, which loads the user's account.
     func login(_ user: Credentials) async throws -> Double { try await parameters(user).login(within: .seconds(30)) }
 
-    /// Credentials of a user of the network's own account, for whom nothing is imported. The network issues none to
-    /// others, so that they are made here with its key.
+    /// Credentials of a user of the network's own account, without imports, made with its key: it issues none itself.
     func ownCredentials() throws -> Credentials {
         func key(_ file: String) throws -> String {
             try String(contentsOfFile: "\(directory.path)/keys/\(file)", encoding: .utf8)
@@ -44,9 +43,7 @@ extension LabNetwork {
         return try Credentials.load(path: await cluster.credentials(for: user))
     }
 
-    func client(
-        _ user: String, _ change: (inout RelayConfiguration) -> Void = { _ in }
-    ) async throws -> RelayClient {
+    func client(_ user: String, _ change: (inout RelayConfiguration) -> Void = { _ in }) async throws -> RelayClient {
         var configuration = RelayConfiguration(
             servers: .fixed(addresses), credentials: RelayCredentials(try await credentials(of: user)), user: user,
             namespace: .init(name: description.namespace, hash: description.hash, apiPrefix: description.api))
@@ -58,7 +55,7 @@ extension LabNetwork {
     var cluster: LocalCluster { LocalCluster(directory: directory) }
     var isCluster: Bool { addresses.count > 1 }
 
-    /// Has a server end in good order, and returns when another process and all copies are there again.
+    /// Restarts a server in order; returns once another process and all copies are there.
     func restart(_ server: String) async throws {
         guard let before = cluster.serverProcesses()[server] else { throw BenchFailure("there is no server \(server)") }
         kill(before, SIGTERM)
@@ -68,7 +65,7 @@ extension LabNetwork {
         try await waitForAll()
     }
 
-    /// Kills the server that leads the stream of topics, starts it after a while, and returns as ``restart(_:)`` does.
+    /// Kills the leader of the stream of topics, restarts it after a while, and returns as ``restart(_:)`` does.
     func killLeader(for outage: Duration) async throws {
         let name = try await cluster.leader()
         do {

@@ -23,8 +23,8 @@ final class BenchServer: Sendable {
         try Data(configuration.utf8).write(to: URL(fileURLWithPath: folder + "/server.conf"))
     }
 
-    /// Runs the body on a server of its own, which has ended when this returns; in a folder of the caller's, which
-    /// stays, or in one that goes.
+    /// Runs the body on its own server, which has ended when this returns; in the caller's folder, which stays, or in a
+    /// temporary one.
     static func run<R>(in lasting: String? = nil, _ body: (BenchServer) async throws -> R) async throws -> R {
         let folder = try lasting ?? TemporaryFolder.make("bench")
         defer { if lasting == nil { try? FileManager.default.removeItem(atPath: folder) } }
@@ -37,7 +37,7 @@ final class BenchServer: Sendable {
         }
     }
 
-    /// Starts it, also once more on the same port, and returns as soon as it answers there.
+    /// Starts or restarts it on the same port; returns as soon as it answers there.
     func start() async throws {
         let environment = ProcessInfo.processInfo.environment
         let next = try await ServerProcess.start(
@@ -52,7 +52,7 @@ final class BenchServer: Sendable {
         }
     }
 
-    /// Kills the server without a word, as a crash does, and returns when it is gone.
+    /// Kills the server, as a crash does, and returns when it is gone.
     func crash() async {
         let process = process.withLockedValue(\.self)
         process?.signal(SIGKILL)
@@ -65,7 +65,7 @@ final class BenchServer: Sendable {
         return connection.info.version
     }
 
-    /// Makes the stream of ``Relay/RelayClient/bench(at:_:)``'s messages, in the place of an earlier one.
+    /// Makes the stream of ``Relay/RelayClient/bench(at:_:)``'s messages, replacing an earlier one.
     func makeStream(_ storage: StreamConfiguration.Storage = .file) async throws {
         let jetStream = JetStream(try await NATSConnection.connect(to: address))
         try? await jetStream.deleteStream("bench_stream")
@@ -75,7 +75,7 @@ final class BenchServer: Sendable {
 }
 
 extension RelayClient {
-    /// A client that goes to one server, whatever the network says of itself, and has the topics of ``BenchServer``.
+    /// A client that stays with one server, and has the topics of ``BenchServer``.
     static func bench(
         at address: ServerAddress, _ change: (inout RelayConfiguration) -> Void = { _ in }
     ) -> RelayClient {

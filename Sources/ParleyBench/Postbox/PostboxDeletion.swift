@@ -1,12 +1,12 @@
 import NATS
 import Relay
 
-/// The deletion of many letters, and what is known of it where the server dies in the middle.
+/// The deletion of many letters, and what is known of it if the server dies halfway.
 extension PostboxScenario {
-    /// So many are deleted in one call where it is compared with bare requests.
+    /// The number deleted in one call when compared with bare requests.
     private static let part = BulkDeletion.maximumCount
 
-    /// Deletes letters in turns with bare requests for as many others: 25 at a time, each for one.
+    /// Deletes letters, alternating with bare requests for as many others, 25 at a time, each for one.
     func delete() async throws -> Measurement {
         // Two parts: one for the client, one for the floor.
         let places = try await first(deletions * 2)
@@ -34,16 +34,16 @@ extension PostboxScenario {
         ])
     }
 
-    /// Deletes letters while the server is killed, starts it again, compares what was said with what is there, and goes
-    /// on to the end. `gone`, `kept` and `unknown` are together all that were asked for. `came_back` are letters whose
-    /// deletion the server had confirmed, and which it has again after its crash: it writes deletions to the disk some
-    /// time after it has confirmed them, and those before this part may be back, too.
+    /// Deletes letters while the server is killed, restarts it, compares the reported outcomes with the letters that
+    /// exist, and completes the deletion. `gone`, `kept` and `unknown` add up to all requested letters. `came_back` are
+    /// letters whose deletion the server had confirmed, and which exist again after its crash: it writes deletions to
+    /// the disk some time after confirming them, and those before this part may be back, too.
     func kill() async throws -> Measurement {
         let places = try await first(deletions)
         guard let start = places.first, let end = places.last else {
             throw BenchFailure("there are no letters to delete")
         }
-        // The server is killed when half of them are gone.
+        // The server is killed once half of them are gone.
         let (half, isHalf) = AsyncStream.makeStream(of: Void.self)
         async let crash: Void = {
             for await _ in half { break }
@@ -67,9 +67,9 @@ extension PostboxScenario {
         guard kept.allSatisfy(present.contains) else {
             throw BenchFailure("letters are gone that were said to be kept")
         }
-        // The person asks once more for all that is not known to be gone.
+        // The user tries again with all that are not known to be gone.
         let again = try await client.deleteMessages(withMessageIds: kept + result.unknown.map(\.id))
-        // What was unknown may be gone, and is then not there to be deleted.
+        // Unknown ones may be gone, and then cannot be deleted.
         if let failure = again.failed.first(where: { !$0.isMissing }) { throw failure.error }
         let rest = try await self.present(from: start, through: end)
         guard rest.count == cameBack else {

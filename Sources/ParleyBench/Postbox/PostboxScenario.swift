@@ -3,11 +3,11 @@ import NIOCore
 import Platform
 import Relay
 
-/// A postbox with `n` (1000000) letters of 10 postboxes and 50 senders, over a server's own JetStream: what the pages
-/// of `page` (50) letters cost, each in turns with a bare fetch of as many stored messages, how much memory it takes to
-/// walk through all of them, and the deletion of `deletions` (10000) of them, also where the server is killed in the
-/// middle of it. Each page is fetched `rounds` (50) times, and the median counts. `only` names the parts to be
-/// measured, with commas between: `pages`, `walk`, `delete`, `kill`; all unless set.
+/// A postbox with `n` (1000000) letters of 10 postboxes and 50 senders, over a server's own JetStream: the cost of
+/// pages of `page` (50) letters, alternating with a bare fetch of as many stored messages; the memory needed to walk
+/// through all of them; and the deletion of `deletions` (10000) of them, also if the server is killed halfway. Each
+/// page is fetched `rounds` (50) times, and the median counts. `only` names the parts to measure, separated by commas:
+/// `pages`, `walk`, `delete`, `kill`; by default all.
 struct PostboxScenario: Sendable {
     static let stream = "PB_bench"
 
@@ -59,7 +59,7 @@ struct PostboxScenario: Sendable {
         let seconds = try await Meter.seconds {
             for number in 0..<count {
                 let body = text.next()
-                // Half of them are about something.
+                // Half of them have a subject.
                 let letter = PostboxLetter(
                     id: "letter-\(number)", createdAt: StoreText.time(number).milliseconds, message: body,
                     subject: number.isMultiple(of: 2) ? String(body.prefix(40)) : nil)
@@ -77,11 +77,11 @@ struct PostboxScenario: Sendable {
         ])
     }
 
-    /// The first page, and those after it, of the whole inbox and of one postbox.
+    /// The first page and later ones, of the entire inbox and of one postbox.
     private func pages() async throws -> Measurement {
         var result = Measurement("postbox_pages").adding(["n": count, "page": pageLength])
         for (name, box) in [("all", String?.none), ("box", "box3")] {
-            // What a page costs at the least: one request to a consumer that is there already.
+            // The minimal cost of a page: one request to an existing consumer.
             let bare = try await BenchConsumer(jetStream, of: Self.stream, filter: box.map { "postbox.bench.\($0).*" })
             var (first, token): ([Double], String?) = ([], nil)
             let (later, least) = try await inTurns(rounds) { _ in
@@ -112,7 +112,7 @@ struct PostboxScenario: Sendable {
         return (seconds, page.nextToken)
     }
 
-    /// All letters, page after page: each once and in order, with the memory that this takes.
+    /// All letters, page by page, each once and in order, with the memory needed.
     private func walk() async throws -> Measurement {
         let count = try await client.countMessages().values.reduce(0, +)
         let before = Meter.memory()
@@ -125,7 +125,7 @@ struct PostboxScenario: Sendable {
                     last = place.sequence
                 }
                 seen += places.count
-                // The first tenth fills the caches; from then on nothing may grow.
+                // The first tenth fills the caches; after that nothing may grow.
                 if early == 0, seen * 10 >= count { early = Meter.peakMemoryOfPhase() }
                 return true
             }
@@ -137,7 +137,7 @@ struct PostboxScenario: Sendable {
         ])
     }
 
-    /// Lists the inbox from a place on, page after page, as long as more of it is wanted.
+    /// Lists the inbox from a place, page by page, while more is wanted.
     func eachPage(from token: String? = nil, _ isMoreWanted: ([PostboxMessageID]) throws -> Bool) async throws {
         var token = token
         repeat {

@@ -5,12 +5,12 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// The local store with `n` (1000000) messages of 20 topics: what it costs to keep them, to open it, to look through
-/// it, and what a reader and the chat notice of it. Each comparison is made `rounds` (5) times in turns, and the median
-/// counts. `stored` (200000) messages are read from a server's stream, and `searches` (20) of each kind are made.
-/// `only` names the parts to be measured, with commas between: `open`, `search`, `tail`, `frame`; all unless set.
+/// The local store with `n` (1000000) messages of 20 topics: the cost of keeping them, opening it and searching it, and
+/// its effect on a reader and the chat. Each comparison alternates `rounds` (5) times, and the median counts. `stored`
+/// (200000) messages are read from a server's stream, and `searches` (20) of each kind are made. `only` names the parts
+/// to measure, separated by commas: `open`, `search`, `tail`, `frame`; by default all.
 ///
-/// What the system keeps of files in its memory is left there, as between two starts of the program on the same day.
+/// The system's file cache stays warm, as between two starts of the program on the same day.
 struct StoreScenario {
     private let folder: String
     private let (count, rounds, searches, stored): (Int, Int, Int, Int)
@@ -46,7 +46,7 @@ struct StoreScenario {
     }
     private var data: String { folder + "/full" }
 
-    /// Hands over a store that is closed behind it.
+    /// Opens a store for the body, and closes it.
     static func using<R>(_ path: String, _ body: (LocalStore) async throws -> R) async throws -> R {
         let store = try LocalStore.open(path)
         return try await finally {
@@ -56,12 +56,12 @@ struct StoreScenario {
         }
     }
 
-    /// So many messages are made at a time, and kept by the store and by the floor right after another.
+    /// The number of messages made at a time, and kept by the store and right after by the floor.
     private static let part = 20_000
-    /// So many messages come together, as from a subscription.
+    /// The number of messages that arrive together, as from a subscription.
     private static let batch = 500
 
-    /// Fills the store. The making of the messages is not counted.
+    /// Fills the store. Making the messages is not counted.
     private mutating func fill() async throws -> Measurement {
         let floorPath = folder + "/bare.sqlite"
         let floor = try StoreFloor(floorPath)
@@ -85,14 +85,14 @@ struct StoreScenario {
                 let (inserted, searchable) = try await Self.keep(messages, in: store)
                 rates.append(length / inserted)
                 found.append(length / searchable)
-                // The first tenth fills the caches; from then on nothing may grow.
+                // The first tenth fills the caches; after that nothing may grow.
                 if early == 0, last * 10 >= count { early = Meter.peakMemoryOfPhase() }
             }
             try await keepDesk(in: store)
         }
         let peak = Meter.peakMemoryOfPhase()
         try? FileManager.default.removeItem(atPath: floorPath)
-        // Closing has carried the log over into the file.
+        // Closing has moved the log into the file.
         let size = try await Self.using(path) { try await $0.status().bytes }
         return Measurement("store").adding([
             "n": count, "insert_s": rates.median.rounded(), "bare_insert_s": floorRates.median.rounded(),
@@ -102,7 +102,7 @@ struct StoreScenario {
         ])
     }
 
-    /// Keeps messages, and returns the seconds until they were written, and until the search's words had them too.
+    /// Keeps messages, and returns the seconds until they were written, and until they could be searched.
     private static func keep(
         _ messages: [KeptMessage], in store: LocalStore
     ) async throws -> (inserted: Double, searchable: Double) {
@@ -117,7 +117,7 @@ struct StoreScenario {
         return (inserted, Meter.now() - begin)
     }
 
-    /// What the chat begins with: every topic is joined, received to its end and read.
+    /// The chat's initial state: every topic is joined, received to its end and read.
     private func keepDesk(in store: LocalStore) async throws {
         let place = KeptPlace(stream: StoreText.stream, sequence: UInt64(count))
         let topics = (0..<StoreText.topics).map { StoreText.topic($0) }
@@ -128,13 +128,13 @@ struct StoreScenario {
         }
     }
 
-    /// Two words of a text that stand side by side; nil where it is one word to the eye.
+    /// Two adjacent words of a text; a part of it if it has no spaces.
     private static func phrase(of text: String) -> String? {
         let words = text.split(separator: " ")
         return words.count > 1 ? "\"\(words[0]) \(words[1])\"" : words.first.map { "\"\($0.prefix(3))\"" }
     }
 
-    /// Opens the store as the client does, and reads the newest page of a topic, in turns with a store that is empty.
+    /// Opens the store as the client does, and reads the newest page of a topic, alternating with an empty store.
     private func open() async throws -> Measurement {
         let emptyPath = folder + "/empty.sqlite"
         try await Self.using(emptyPath) { _ in }
@@ -159,7 +159,7 @@ struct StoreScenario {
         return seconds
     }
 
-    /// Searches of each kind, for other words each time.
+    /// Searches of each kind, with other words each time.
     private func search() async throws -> Measurement {
         try await Self.using(path) { store in
             let begin = Meter.memory()
@@ -195,7 +195,7 @@ struct StoreScenario {
         ]
     }
 
-    /// Reads all of a topic from a server, as `parley tail --since all` does, with a store in turns with none.
+    /// Reads all of a topic from a server, as `parley tail --since all` does, alternating with and without a store.
     private func tail() async throws -> Measurement {
         try await BenchServer.run { server in
             try await server.makeStream()
@@ -208,7 +208,7 @@ struct StoreScenario {
             }
             try await publisher.drained()
             await jetStream.connection.close()
-            // The server's caches are filled before anything counts.
+            // Fills the server's caches before anything counts.
             _ = try await readingRate(server.address, .nowhere)
             let (with, without) = try await inTurns(2 * rounds) { round in
                 try await keepingRate(server.address, folder + "/tail-\(round).sqlite")
@@ -223,7 +223,7 @@ struct StoreScenario {
         }
     }
 
-    /// Reads all of a topic into a new store, and looks whether all was kept.
+    /// Reads all of a topic into a new store, and checks that everything was kept.
     private func keepingRate(_ address: ServerAddress, _ path: String) async throws -> Double {
         let rate = try await readingRate(address, .file(path))
         let kept = try await Self.using(path) { try await $0.status().messages }
@@ -243,12 +243,12 @@ struct StoreScenario {
             }
         }
         await client.close()
-        // What it would do with all that came, the next reading is not to bear.
+        // The next reading must not be slowed by its pending work.
         try await client.keptStore()?.close()
         return Double(seen) / seconds
     }
 
-    /// Starts the chat offline, with a store and with none: to its first frame, and to a topic's newest message.
+    /// Starts the chat offline, with and without a store: to its first frame, and to a topic's newest message.
     private func frame() async throws -> [Measurement] {
         guard let parley = ThisProgram.parley(for: "store_frame") else { return [] }
         func moments(_ data: String, of marks: [String]) throws -> [Double] {
@@ -269,8 +269,7 @@ struct StoreScenario {
     }
 }
 
-/// The same payloads in a bare table of SQLite's: a key, the bytes, and nothing to find them by. What the disk and
-/// SQLite allow when the store's own form costs nothing.
+/// The same payloads in a bare SQLite table with only a key: the limit of disk and SQLite.
 private struct StoreFloor {
     private static let rowsAtOnce = 1_000
     private let database: DatabaseQueue
@@ -278,7 +277,7 @@ private struct StoreFloor {
     init(_ path: String) throws {
         var configuration = Configuration()
         configuration.journalMode = .wal
-        // As the store has it.
+        // As in the store.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8000") }
         database = try DatabaseQueue(path: path, configuration: configuration)
         try database.write { try $0.execute(sql: "CREATE TABLE bare (row INTEGER PRIMARY KEY, payload BLOB NOT NULL)") }

@@ -2,21 +2,20 @@ import NATS
 import Platform
 import Relay
 
-/// What people of several languages say in a chat, the same in every run: words by the law that the second most
-/// frequent one is half as frequent as the first, and so on, as in real texts.
+/// Chat messages in several languages, the same in every run. Word frequencies follow Zipf's law, as in real texts.
 struct StoreText {
-    /// How many words each language has.
+    /// The number of words of each language.
     static let words = 2_000
     static let (topics, senders) = (20, 50)
     static let stream = StreamIdentity(name: "bench_stream", incarnation: 1)
-    /// What the newest message says, and no other one.
+    /// The text of the newest message only.
     static let newestWord = "zzlastline"
 
     private struct Language {
         var words: [String]
         var separator = " "
 
-        /// Words of one to four syllables, each once.
+        /// Distinct words of one to four syllables.
         init(_ onsets: [String], _ vowels: String, _ random: inout SeededGenerator) {
             let syllables = onsets.flatMap { onset in vowels.map { onset + String($0) } }
             var seen: Set<String> = []
@@ -29,7 +28,7 @@ struct StoreText {
             }
         }
 
-        /// Words of two ideographs, without blanks between them.
+        /// Words of two ideographs, without spaces between them.
         init(ideographs random: inout SeededGenerator) {
             let ideographs = (0..<1_200).compactMap { Unicode.Scalar(0x4E00 + UInt32($0) * 7) }.map { String($0) }
             words = (0..<StoreText.words).map { _ in
@@ -50,7 +49,7 @@ struct StoreText {
         languages = [latin, umlauts, cyrillic, Language(ideographs: &random)]
     }
 
-    /// A word of the first language by its rank, the most frequent one first.
+    /// A word of the first language by its rank, the most frequent first.
     func word(_ rank: Int) -> String { languages[0].words[min(rank, Self.words - 1)] }
 
     static func topic(_ number: Int) -> String { "room.\(number % topics)" }
@@ -61,7 +60,7 @@ struct StoreText {
         Timestamp(milliseconds: 1_767_225_600_000 + Int64(sequence) * 10_000)
     }
 
-    /// The next thing that somebody says: 3 to 20 words.
+    /// The next message: 3 to 20 words.
     mutating func next() -> String {
         let share = Int.random(in: 0..<10, using: &random)
         let language = languages[share < 6 ? 0 : share < 8 ? 1 : share < 9 ? 2 : 3]
@@ -69,7 +68,7 @@ struct StoreText {
         return (0..<count).map { _ in language.words[rank()] }.joined(separator: language.separator)
     }
 
-    /// The logarithm of the rank is what is even.
+    /// The logarithm of the rank is evenly distributed.
     private mutating func rank() -> Int {
         min(Self.words, Int(exp(Double.random(in: 0..<log(Double(Self.words + 1)), using: &random)))) - 1
     }

@@ -2,7 +2,7 @@ import NATS
 import NIOCore
 import NIOPosix
 
-/// All that runs without arguments, on servers of this process's own, as a table with the floors of the same run.
+/// All benchmarks that run without arguments, on their own servers, as a table with the floors of the same run.
 enum Suite {
     static func run() async throws {
         try await BenchServer.run { server in
@@ -68,8 +68,8 @@ enum Suite {
     }
 }
 
-/// The same PUB frames, prepared beforehand and written to the same server in large pieces: what the socket and the
-/// server allow when the client costs nothing.
+/// The same PUB frames, prepared and written in large pieces: the limit of socket and server if the client costs
+/// nothing.
 private enum SocketFloor {
     static func messagesPerSecond(_ parameters: WireParameters) async throws -> Double {
         let payload = String(repeating: "x", count: parameters.size)

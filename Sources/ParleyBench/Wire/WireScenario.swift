@@ -3,7 +3,7 @@ import NIOCore
 import Relay
 import Synchronization
 
-/// What a run of the NATS library needs to know.
+/// The parameters of a run of the NATS library.
 struct WireParameters {
     let address: ServerAddress
     let words: Words
@@ -11,9 +11,8 @@ struct WireParameters {
     let size: Int
     let payload: ByteBuffer
     let subject: String
-    /// Whom to connect as; nil on a server that lets in everybody.
+    /// The user; nil on a server that lets everyone in.
     var credentials: Credentials?
-    /// What the subjects of JetStream's calls begin with.
     var apiPrefix = JetStream.standardPrefix
 
     init(_ address: ServerAddress, _ words: Words = Words([])) {
@@ -31,7 +30,7 @@ struct WireParameters {
             options: ConnectOptions(name: "parley-bench", authentication: authentication, connectTimeout: limit))
     }
 
-    /// How many seconds it takes to connect.
+    /// The seconds it takes to connect.
     func login(within limit: Duration = .seconds(5)) async throws -> Double {
         let begin = Meter.now()
         let connection = try await connection(within: limit)
@@ -42,7 +41,7 @@ struct WireParameters {
 
     func jetStream() async throws -> JetStream { JetStream(try await connection(), apiPrefix: apiPrefix) }
 
-    /// The identifier of a message, as each of a chat has one, where `ids=1` asks for it.
+    /// A message's identifier, as in a chat, if `ids=1` requests it.
     func identifier() -> String? { words.number("ids", 0) == 1 ? RelayClient.newID() : nil }
 
     /// The rate at which `n` messages went through.
@@ -55,11 +54,11 @@ struct WireParameters {
     }
 }
 
-/// What the NATS library does on a server, under the name that the command line gives it: `parley-bench URL SCENARIO`.
+/// An operation of the NATS library on a server, by its name on the command line: `parley-bench URL SCENARIO`.
 enum WireScenario: String, CaseIterable {
     /// `n` publishes and one flush.
     case publish = "pub"
-    /// Receives what another process publishes, timed from the first message to the last.
+    /// Receives messages of another process, timed from the first to the last.
     case subscribe = "sub"
     /// `n` requests, one at a time.
     case requests = "rtt"
@@ -67,7 +66,7 @@ enum WireScenario: String, CaseIterable {
     case ping
     /// `n` connects, each closed at once; and one that waits.
     case connect, idle
-    /// `n` publishes to a stream, each awaited; with `ids=1` each has an identifier, as a message of chat has.
+    /// `n` publishes to a stream, each awaited; with `ids=1` each has an identifier, as in a chat.
     case storedPublish = "jspub_sync"
     /// The same with a window in flight.
     case pipelinedPublish = "jspub_async"
@@ -179,7 +178,7 @@ enum WireScenario: String, CaseIterable {
     }
 }
 
-/// A consumer of a run's own.
+/// A run's own consumer.
 struct BenchConsumer {
     let pull: PullConsumer
     private let jetStream: JetStream
