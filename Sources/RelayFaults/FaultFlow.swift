@@ -26,12 +26,12 @@ final class FaultFlow {
 
     private var now: Duration { .nanoseconds((NIODeadline.now() - begin).nanoseconds) }
 
-    func begins(at source: any Channel) {
+    func attach(source: any Channel) {
         self.source = source
         drive()
     }
 
-    func leads(to destination: any Channel) {
+    func attach(destination: any Channel) {
         self.destination = destination
         // Its end was requested before it joined.
         if lane.isOutputClosed { destination.close(mode: .output, promise: nil) }
@@ -97,7 +97,7 @@ final class FaultFlow {
         isDriving = false
         guard !isStopped else { return }
         readOn()
-        link?.looksWhetherOver()
+        link?.closeIfOver()
     }
 
     private func step() {

@@ -18,8 +18,6 @@ struct FaultLane: Sendable {
         /// Nil to write reads as they arrived.
         var pieceLength: Int?
         var cut: Cut?
-
-        var longestDelay: Duration { delay + jitter }
     }
 
     enum Step: Hashable, Sendable {
@@ -78,7 +76,7 @@ struct FaultLane: Sendable {
     mutating func change(_ rules: Rules, at now: Duration) {
         self.rules = rules
         allowedFrom = now
-        let latest = now + rules.longestDelay
+        let latest = now + rules.delay + rules.jitter
         for index in queue.indices { queue[index].due = min(queue[index].due, latest) }
         newestDue = min(newestDue, latest)
         if case .ended(let due, let isLost) = tail { tail = .ended(due: min(due, latest), isLost: isLost) }

@@ -40,8 +40,8 @@ final class FaultLink {
     func joined(_ channel: any Channel, as side: Side) {
         guard !isEnding else { return channel.close(promise: nil) }
         if side == .client { client = channel } else { server = channel }
-        flow(to: side).leads(to: channel)
-        flow(from: side).begins(at: channel)
+        flow(to: side).attach(destination: channel)
+        flow(from: side).attach(source: channel)
     }
 
     func inputEnded(of side: Side) {
@@ -114,7 +114,7 @@ final class FaultLink {
         forgetWhenBothLeft()
     }
 
-    func looksWhetherOver() {
+    func closeIfOver() {
         guard !isEnding, fromClient.lane.isOver, fromServer.lane.isOver || !isDialled else { return }
         closeNow()
     }

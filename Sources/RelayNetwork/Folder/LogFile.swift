@@ -26,10 +26,10 @@ package final class LogFile: Sendable {
         guard descriptor >= 0 else { return "" }
         defer { close(descriptor) }
         let length = lseek(descriptor, 0, SEEK_END)
-        lseek(descriptor, Swift.max(0, length - 4096), SEEK_SET)
+        lseek(descriptor, max(0, length - 4096), SEEK_SET)
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-        return buffer.prefix(Swift.max(0, count)).split(separator: 10).suffix(lines)
+        return buffer.prefix(max(0, count)).split(separator: 10).suffix(lines)
             .map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")
     }
 

@@ -43,7 +43,7 @@ public struct NetworkListener: Codable, Hashable, Sendable {
             throw .invalidListener(
                 "The address to listen on must be an IP address of this machine, such as 0.0.0.0:4222 for all of them.")
         }
-        self.tls = tls.map { $0.absolute }
+        self.tls = tls?.absolute
         guard let tls = self.tls else {
             guard isLoopback else {
                 throw .invalidListener(
