@@ -86,7 +86,7 @@ enum ChaosRole: String {
         while client.queuedCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
         let unsent = try await client.notSent()
         guard unsent.isEmpty else {
-            throw BenchFailure("\(unsent.count) messages were not sent, the first for this reason: \(unsent[0].reason)")
+            throw BenchFailure("\(unsent.count) messages were not sent, the first because: \(unsent[0].reason)")
         }
     }
 

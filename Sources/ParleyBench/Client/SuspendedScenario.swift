@@ -46,7 +46,7 @@ enum SuspendedScenario {
                     for: seconds)
                 client.signal(SIGTERM)
                 guard await client.end() == 0 else {
-                    throw BenchFailure("the client did not come back:\n\(LogFile.tail(of: log, lines: 5))")
+                    throw BenchFailure("the client did not return:\n\(LogFile.tail(of: log, lines: 5))")
                 }
                 return measurements
             }

@@ -108,9 +108,9 @@ enum ThisProgram {
         #if os(Linux)
             let path = URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent("parley").path
             if access(path, X_OK) == 0 { return path }
-            Meter.remark("\(benchmark) is left out: there is no parley beside parley-bench")
+            Meter.remark("\(benchmark) is skipped: there is no parley beside parley-bench")
         #else
-            Meter.remark("\(benchmark) is left out: it is measured on Linux alone")
+            Meter.remark("\(benchmark) is skipped: it is measured only on Linux")
         #endif
         return nil
     }

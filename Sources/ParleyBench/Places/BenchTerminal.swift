@@ -56,7 +56,7 @@ import Platform
         func type(_ text: String) throws {
             let bytes = Array(text.utf8)
             guard write(master, bytes, bytes.count) == bytes.count else {
-                throw BenchFailure("the terminal takes no input")
+                throw BenchFailure("the terminal accepts no input")
             }
         }
 
@@ -93,7 +93,7 @@ import Platform
     final class BenchTerminal {
         let process: pid_t = 0
         init(_ executable: String, _ arguments: [String], home: String, data: String? = nil) throws {
-            throw BenchFailure("the chat is measured on Linux alone")
+            throw BenchFailure("the chat is measured only on Linux")
         }
         func output(within milliseconds: Int32) throws -> [UInt8] { [] }
         func type(_ text: String) throws {}

@@ -65,7 +65,7 @@ extension PostboxScenario {
         let present = try await present(from: start, through: end)
         let cameBack = gone.count { present.contains($0) }
         guard kept.allSatisfy(present.contains) else {
-            throw BenchFailure("letters are gone that were said to be kept")
+            throw BenchFailure("letters reported as kept are gone")
         }
         // The user tries again with all that are not known to be gone.
         let again = try await client.deleteMessages(withMessageIds: kept + result.unknown.map(\.id))
@@ -73,7 +73,7 @@ extension PostboxScenario {
         if let failure = again.failed.first(where: { !$0.isMissing }) { throw failure.error }
         let rest = try await self.present(from: start, through: end)
         guard rest.count == cameBack else {
-            throw BenchFailure("the postbox holds \(rest.count) of the letters that were to be deleted")
+            throw BenchFailure("\(rest.count) of the letters to delete are left")
         }
         return Measurement("postbox_kill").adding([
             "n": places.count, "gone": gone.count, "kept": kept.count, "unknown": result.unknown.count,

@@ -71,7 +71,7 @@ struct PostboxScenario: Sendable {
             try await publisher.drained()
         }
         let stored = try await jetStream.streamInfo(Self.stream).state.messages
-        guard stored == UInt64(count) else { throw BenchFailure("of \(count) letters \(stored) were stored") }
+        guard stored == UInt64(count) else { throw BenchFailure("\(stored) of \(count) letters were stored") }
         return Measurement("postbox").adding([
             "n": count, "stored_s": (Double(count) / seconds).rounded(), "letter_bytes": Double(bytes) / Double(count),
         ])
@@ -121,7 +121,7 @@ struct PostboxScenario: Sendable {
         let seconds = try await Meter.seconds {
             try await eachPage { places in
                 for place in places {
-                    guard place.sequence > last else { throw BenchFailure("a letter comes twice, or out of order") }
+                    guard place.sequence > last else { throw BenchFailure("a letter is listed twice, or out of order") }
                     last = place.sequence
                 }
                 seen += places.count
@@ -130,7 +130,7 @@ struct PostboxScenario: Sendable {
                 return true
             }
         }
-        guard seen == count else { throw BenchFailure("of \(count) letters \(seen) were listed") }
+        guard seen == count else { throw BenchFailure("\(seen) of \(count) letters were listed") }
         return Measurement("postbox_walk").adding([
             "n": seen, "letters_s": (Double(seen) / seconds).rounded(), "memory_kb": before, "tenth_peak_kb": early,
             "peak_kb": Meter.peakMemoryOfPhase(),

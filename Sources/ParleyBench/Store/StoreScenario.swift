@@ -227,7 +227,7 @@ struct StoreScenario {
     private func keepingRate(_ address: ServerAddress, _ path: String) async throws -> Double {
         let rate = try await readingRate(address, .file(path))
         let kept = try await Self.using(path) { try await $0.status().messages }
-        guard kept == stored else { throw BenchFailure("of \(stored) messages that were read \(kept) are kept") }
+        guard kept == stored else { throw BenchFailure("\(kept) of \(stored) messages that were read are kept") }
         for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + ending) }
         return rate
     }

@@ -33,7 +33,7 @@ package final class LogFile: Sendable {
             .map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")
     }
 
-    /// A logger that writes entries from `info` up to the file, and passes all of them to another logger.
+    /// A logger that writes entries of level `info` and above to the file, and passes all of them to another logger.
     func logger(besides other: Logger) -> Logger {
         Logger(label: "parley.network") { [self] _ in
             let own = LineLogHandler(logLevel: .info) { [self] level, text in

@@ -127,7 +127,7 @@ extension NetworkDirectory {
         return known?.own
     }
 
-    /// Has this machine's own credentials expire with the user; nil if there are no valid ones.
+    /// Makes this machine's own credentials expire with the user; returns nil if there are no valid ones.
     @discardableResult
     func renewOwnCredentials(of name: UserName) throws(NetworkError) -> Credentials? {
         try identified { identity throws(NetworkError) in

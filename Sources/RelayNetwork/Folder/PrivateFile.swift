@@ -94,7 +94,7 @@ package enum PrivateFile {
         return text
     }
 
-    /// Throws if others than its owner can read a secret; a missing file passes.
+    /// Throws if anyone but the owner can read a secret; a missing file passes.
     static func checkSecret(_ path: String) throws(NetworkError) {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & 0o077 != 0 { throw .credentials(.fileTooOpen(path: path)) }

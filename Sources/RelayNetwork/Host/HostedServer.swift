@@ -145,7 +145,7 @@ struct HostedServer: Sendable {
             guard let record = try directory.record(of: name), record.signed >= run.start else { continue }
             for account in record.accounts {
                 guard let token = try PrivateFile.readText(directory.tokenPath(ofAccount: account)) else { continue }
-                // The server reads an account that it has not used yet by itself. Others' imports are replaced with
+                // The server itself reads any account that it has not used yet. The imports of others are replaced with
                 // each token: requests in flight are lost with the old ones, and a login may go unanswered.
                 guard let known = try await system.token(ofAccount: account), known != token else { continue }
                 try await system.install(token)

@@ -55,7 +55,7 @@ public enum NetworkControl {
     }
 
     private static let alreadyRuns = NetworkError.invalidListener(
-        "The network runs already: stop it with `parley network stop`, then start it again.")
+        "The network is already running: stop it with `parley network stop`, then start it again.")
 
     private static func keep(
         _ directory: NetworkDirectory, _ listener: NetworkListener?

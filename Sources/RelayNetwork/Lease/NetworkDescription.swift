@@ -14,7 +14,7 @@ public struct NetworkDescription: Codable, Hashable, Sendable {
     public var namespace: String
     /// The first token of every topic's subject.
     public var hash: String
-    /// The name in the server's certificate if it is not the address; nil also without a certificate.
+    /// The name in the server's certificate if it is not the address; nil, too, without a certificate.
     public var certificateName: String?
     /// The authorities to trust for it; nil for those of the system.
     public var authorityFile: String?

@@ -2,8 +2,8 @@ import Logging
 import NATS
 import Platform
 
-/// The process behind a cluster on this machine: keeps the servers running, puts the network onto them and answers for
-/// it, until it is told to end. There is one per folder; the servers end with it, even if it is killed.
+/// The process behind a cluster on this machine: keeps the servers running, puts the network onto them and serves it,
+/// until it is told to end. There is one per folder; the servers end with it, even if it is killed.
 public struct LocalClusterHost: Sendable {
     let cluster: LocalCluster
     let options: NetworkHost.Options
@@ -97,7 +97,7 @@ private struct LocalClusterRun: Sendable {
     let known: LocalClusterProcesses
     let record: LocalClusterRecord
 
-    /// How long three servers may take to have a network on them, whatever the limit for a single one.
+    /// How long it may take until three servers carry a network, whatever the limit for a single server.
     private static let startTimeout = Duration.seconds(120)
 
     private var directory: NetworkDirectory { cluster.directory }
@@ -159,7 +159,7 @@ private struct LocalClusterRun: Sendable {
     private func command(ofServer index: Int) throws(NetworkError) -> [String] {
         let own = try IdentityFiles(folder: directory.keys).serverTokens()
         let place = cluster.server(index)
-        // A lost disk starts empty, and the other servers' copies are put on it.
+        // A lost disk starts empty, and is filled with the other servers' copies.
         for folder in [place.accounts, place.store] { try PrivateFile.makeFolder(folder) }
         let configuration = ServerConfiguration(
             name: place.name, port: known.servers[index].port, operatorToken: own.operator,
@@ -234,8 +234,8 @@ private struct LocalClusterRun: Sendable {
         }
     }
 
-    /// Answers for the network and watches its disk. Announces it once requests are answered, and tries again if that
-    /// fails: a cluster that no one hears of cannot be used.
+    /// Serves the network and watches its disk. Announces it once requests are answered, and tries again if that fails:
+    /// a cluster that no one hears of cannot be used.
     private func serve() async throws(NetworkError) {
         let identity = try IdentityFiles(folder: directory.keys).read()
         var serving = NetworkServing.Options()

@@ -4,8 +4,7 @@ import Relay
 extension NetworkDirectory {
     private static let patience = Duration.seconds(10)
 
-    /// Queries a cluster's servers, streams, services and connections. The report names those that do not answer in
-    /// time.
+    /// Queries a cluster's servers, streams, services and connections. The report names those that do not answer.
     /// - Throws: `NetworkError.connection` if no server can be reached, `.notRunning` if there is none.
     package func report() async throws(NetworkError) -> NetworkReport {
         let identity = try NetworkIdentity.open(in: self)
@@ -13,7 +12,7 @@ extension NetworkDirectory {
         let settings = try settings()
         let places = try await places()
         guard !places.isEmpty else { throw .notRunning }
-        // One by one: a server known to the others may be out of reach.
+        // Each separately: a server known to the others may be out of reach.
         let found = await inParallel(places) { place in
             do throws(NetworkError) {
                 let connection = try await HostRole.keeping.connect(to: [place], identity.issuer)
