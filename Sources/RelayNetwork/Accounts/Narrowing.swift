@@ -36,8 +36,8 @@ extension NetworkDirectory {
 }
 
 extension JetStream {
-    /// Deletes the consumers of lost topics and presence, whoever made them, which the server does not know; other
-    /// users' readers notice and are made again.
+    /// Deletes all consumers of lost topics and presence, as the server does not know who made them; other users'
+    /// readers notice and are made again.
     func endReaders(of narrowing: Narrowing, _ names: NetworkIdentity.Names) async throws(NATSError) {
         try await endReaders(of: narrowing, in: NetworkNames.topicStream(of: names.namespace)) { "\(names.hash).\($0)" }
         try await endReaders(of: narrowing, in: PresenceBucket.stream, PresenceBucket.everybody)
