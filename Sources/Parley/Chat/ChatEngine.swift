@@ -1,6 +1,6 @@
 import Relay
 
-/// What all feeds of a chat share: its client, the way to its screen, and the tasks that they begin.
+/// What all feeds of a chat share: its client, the queue to its screen, and the tasks they start.
 struct FeedCore: Sendable {
     let client: RelayClient
     let connector: Connector
@@ -17,15 +17,14 @@ struct FeedCore: Sendable {
     @discardableResult
     func begin(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> { tasks.begin(work) }
 
-    /// The local store, for an answer that is in no other place.
+    /// The local store, for requests that nothing else can answer.
     func store() async throws(RelayError) -> LocalStore {
         if let store = await client.keptStore() { return store }
         throw .invalidArgument("Nothing is kept on this machine; /log may say why")
     }
 }
 
-/// Carries out what the screen asks for, over one client, and brings the news back: by feeds, each of which has its own
-/// requests and its own state.
+/// Carries out the screen's requests over one client and sends the news back. Each feed has its own requests and state.
 struct ChatEngine: Sendable {
     let core: FeedCore
     let store: StoreFeed
@@ -53,17 +52,17 @@ struct ChatEngine: Sendable {
 
     enum Request: Sendable {
         case effect(CoreEffect)
-        /// Let the connection go, as the process is about to stop, and open the gate.
+        /// Close the connection because the process is about to stop, then open the gate.
         case letGo(Gate)
     }
 
-    /// Connects, reports, and does what it is asked for, until no more of that comes; then keeps what was typed, and
-    /// ends the session. What the feeds have begun is over by then.
+    /// Connects, reports, and carries out requests until there are no more; then saves what was typed and ends the
+    /// session. All tasks of the feeds have ended when it returns.
     ///
-    /// - Parameter kept: opened when all that was to be kept is kept, or cannot be.
+    /// - Parameter kept: opened once everything is saved, or cannot be.
     func run(_ requests: AsyncStream<Request>, kept: Gate) async {
         let client = core.client
-        // Watched from here on, so that no task's late start misses anything.
+        // Subscribed here, so that a task that starts late misses nothing.
         let (openings, statuses, publishes) = (client.storeOpenings, client.statuses, client.publishes)
         await withDiscardingTaskGroup { group in
             group.addTask { await core.tasks.run() }
@@ -112,7 +111,7 @@ struct ChatEngine: Sendable {
         }
     }
 
-    /// Ends the session; what waits to be sent has a moment to leave.
+    /// Ends the session; queued messages get a moment to leave.
     func stop() async {
         await topics.end()
         core.connector.tokenCommand?.end()

@@ -1,52 +1,54 @@
 import Relay
 import Terminal
 
-/// What the loop needs of a terminal.
+/// What the loop needs from a terminal.
 protocol ChatScreen: AnyObject {
     var size: Size { get }
-    /// Whether a frame waits until the terminal takes it.
+    /// Whether a frame is still waiting to be written to the terminal.
     var hasPendingFrame: Bool { get }
-    /// Whether the terminal is told where links lead.
+    /// Whether links are written with their targets.
     var linkUse: LinkUse { get set }
     func wait(until deadline: ContinuousClock.Instant?) -> [TerminalSession.Wake]
     func present(_ canvas: Canvas)
     func redraw()
     func bell()
-    /// Calls the person by what the terminal has for that, and tells by what. The bell among these is still to be rung.
+    /// Notifies the user by the terminal's means and returns those used. A bell among them is left to the caller.
     func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod]
     func setTitle(_ title: String)
-    /// Gives the terminal to the person's editor until that ends.
+    /// Hands the terminal to the user's editor until it exits.
     func edit(_ text: String) -> TextEditor.Outcome
     func copy(_ text: String)
-    /// Stops the process until it is continued; false when nobody could.
+    /// Stops the process until it is continued; false if nothing could continue it.
     func suspend() -> Bool
 }
 
 extension TerminalSession: ChatScreen {}
 
-/// A chat of a window, with what stands behind it. All on the screen's thread.
+/// A chat of the window with its engine. Confined to the screen's thread.
 struct WindowChat {
-    /// What its network is called beside others.
+    /// The network's name in a window with several.
     let name: String
-    /// The profile that says where it is; nil for one by flags alone.
+    /// The network's profile; nil if only flags describe it.
     var profile: String?
     let model: ChatModel
     /// The topics to join.
     var topics: [String] = []
-    /// Whether there is a local store, which knows of other topics.
+    /// Whether there is a local store, which may name more topics.
     var keeps = false
     let run: EngineRun
-    /// Goes to the network, and tells whether it has; asked whenever the screen is woken, until it has. Nil after that.
+    /// Starts the connection once it is prepared, and returns whether it did. Called at each wake-up until it returns
+    /// true; nil from then on.
     var connect: (() throws -> Bool)?
 
     var nextChange: ContinuousClock.Instant? { model.nextChange(after: model.now.instant) }
 }
 
-/// The screen's thread: sleeps in the terminal's poll, updates the model, draws. `ScreenPace` says what comes first.
+/// The loop of the screen's thread: sleeps in the terminal's poll, updates the model, draws. `ScreenPace` decides the
+/// order.
 struct ChatLoop {
     private(set) var chats: [WindowChat]
     private(set) var front = 0
-    /// The signal that asked for the end, if one did.
+    /// The signal that asked the program to end, if any.
     private(set) var endingSignal: Int32?
 
     private let screen: any ChatScreen
@@ -59,17 +61,17 @@ struct ChatLoop {
     private let colors: Int
     private var theme: Theme
     private var isOver = false
-    /// The chats that may be left, as the person has said since they began to quit.
+    /// The chats that the user has agreed to leave since starting to quit.
     private var leaving: Set<Int> = []
-    /// The chat whose news are taken in next.
+    /// The chat whose news is taken in next.
     private var nextSource = 0
-    /// What goes to the terminal with the next frame, however often it changes until then.
+    /// Sent to the terminal with the next frame, however often it changes until then.
     private var title: String?
     private var rings = false
 
     /// - Parameters:
-    ///   - colors: how many colours the terminal has; 0 for none.
-    ///   - open: makes the chat of another profile.
+    ///   - colors: the number of colours that the terminal has; 0 for none.
+    ///   - open: opens the chat of another profile.
     init(
         _ screen: any ChatScreen, _ chats: [WindowChat], appearance: Appearance = Appearance(), colors: Int = 256,
         clock: @escaping () -> Moment,
@@ -95,15 +97,13 @@ struct ChatLoop {
         apply(.start(topics: chats[place].topics, keeps: chats[place].keeps), to: place, by: .person)
     }
 
-    /// Goes on until the person leaves, or the terminal does.
+    /// Runs until the user quits or the terminal is gone.
     mutating func run() {
         while !isOver { takeStep() }
         for place in chats.indices { handOver(place) }
     }
 
-    /// Goes on until something is there that comes from another thread, which wakes the screen then.
-    ///
-    /// - Returns: what is there; nil where the end came before.
+    /// Runs until another thread, which then wakes the screen, has provided a value; nil if the loop ended before.
     mutating func run<Value>(until ready: () -> Value?) -> Value? {
         while !isOver {
             if let value = ready() { return value }
@@ -114,7 +114,7 @@ struct ChatLoop {
 
     mutating func takeStep() {
         let chats = chats
-        // By the model's own time, so that no change is passed over that came due meanwhile.
+        // By the model's own time, so that no change that fell due meanwhile is skipped.
         let step = pace.next(
             now: clock().instant, canShow: !screen.hasPendingFrame,
             nextChange: chats.lazy.compactMap(\.nextChange).min())
@@ -155,10 +155,9 @@ struct ChatLoop {
         }
     }
 
-    /// Takes in what the person did, or the terminal said.
     private mutating func type(_ events: [InputEvent]) {
         for event in events {
-            // The terminal's word may change the colours.
+            // The terminal's answer may change the colours.
             if case .reply(let reply) = event, appearance.take(reply) {
                 theme = appearance.theme(colors: colors)
                 pace.invalidate(by: .person)
@@ -172,7 +171,7 @@ struct ChatLoop {
                 }
                 apply(.input(event), to: front, by: .person)
             }
-            // Whoever goes on with something else takes back what they said about leaving.
+            // Doing something else takes back the agreement to leave.
             if !isOver, !chats[front].model.asksSomething { leaving = [] }
         }
     }
@@ -185,7 +184,7 @@ struct ChatLoop {
         theme = appearance.theme(colors: colors)
     }
 
-    /// Takes in news for a moment. What is left waits for the next portion.
+    /// Takes in news for a moment; the rest waits for the next portion.
     private mutating func takePortion() {
         let begin = clock()
         pass(begin)
@@ -203,12 +202,11 @@ struct ChatLoop {
             instant = clock().instant
         }
         pace.tookPortion(isLast: isLast, isEmpty: isLast && messages == 0)
-        // A screen that does not keep up says so.
         let isBehind = pace.isBehind(now: instant)
         if isBehind != chats[front].model.screen.isBehind { applyToAll(.behind(isBehind), by: .news) }
     }
 
-    /// The next of what the networks tell, of each in turn.
+    /// The next event of the networks, which take turns.
     private mutating func takeNews() -> (place: Int, event: ChatEvent, messages: Int)? {
         for offset in chats.indices {
             let place = (nextSource + offset) % chats.count
@@ -219,7 +217,7 @@ struct ChatLoop {
         return nil
     }
 
-    /// Whether a person waits for an event and sees what it brings: it is drawn as what the person does is.
+    /// Whether the user is waiting for an event and will see its result, which is then drawn as promptly as input.
     private func isInView(_ event: ChatEvent, of place: Int) -> Bool {
         guard place == front, event.isAnswer else { return false }
         if case .past(let name, _) = event { return chats[front].model.screen.view == .conversation(name) }
@@ -241,7 +239,7 @@ struct ChatLoop {
 
     // MARK: Events
 
-    /// Takes in an event, which a frame is drawn for.
+    /// Takes in an event and requests a frame.
     private mutating func apply(_ event: ChatEvent, to place: Int, by cause: FrameLimiter.Cause) {
         carryOut(event, in: place)
         pace.invalidate(by: cause)
@@ -252,9 +250,9 @@ struct ChatLoop {
         pace.invalidate(by: cause)
     }
 
-    /// Takes in that it is later. Time that changes nothing on the screen has no frame drawn.
+    /// Advances the time, which requests a frame only if it changes something on the screen.
     ///
-    /// - Parameter isSign: whether the person did something, for which a frame comes anyway.
+    /// - Parameter isSign: whether the user did something, which needs a frame in any case.
     private mutating func pass(_ time: Moment, isSign: Bool = false) {
         for place in chats.indices {
             let isSeen = place == front && (isSign || chats[place].nextChange.map { $0 <= time.instant } ?? false)
@@ -271,7 +269,7 @@ struct ChatLoop {
 
     // MARK: Several networks
 
-    /// Tells the chat in front what the others show.
+    /// Tells the front chat what the others show.
     private mutating func lookAround() {
         guard chats.count > 1 else { return }
         let glances = chats.indices.map { ChatGlance(chats[$0].model, named: chats[$0].name, isInFront: $0 == front) }
@@ -279,7 +277,7 @@ struct ChatLoop {
         carryOut(.others(glances, place: front), in: front)
     }
 
-    /// Looks for the same in what the others have. One that has not begun has nothing.
+    /// Runs the search in the other chats' stores; a chat that has not connected yet has none.
     private mutating func search(_ request: UInt64, _ query: SearchQuery, _ limit: Int, for place: Int) {
         for other in chats.indices where other != place {
             if chats[other].connect == nil {
@@ -291,7 +289,7 @@ struct ChatLoop {
         }
     }
 
-    /// To which chat news of one go: what another one has asked for is for that.
+    /// The chat that an event goes to: answers to another chat's search go to that one.
     private func addressed(_ event: ChatEvent, from place: Int) -> (place: Int, event: ChatEvent) {
         let (request, asker, answer): (UInt64, Int, Search.Answer)
         switch event {
@@ -311,7 +309,7 @@ struct ChatLoop {
             let (begun, foldChoice) = (chats[front].model.window.origin, chats[front].model.screen.sidebar.foldChoice)
             apply(.behindOthers, to: front, by: .person)
             chats[front].model.window.origin = nil
-            // Where Alt-a began it leads back to at last.
+            // Alt-a ends where it began.
             let origin = destination == .unread ? begun ?? front : nil
             chats[place].model.window.origin = origin == place ? nil : origin
             chats[place].model.screen.sidebar.foldChoice = foldChoice
@@ -321,12 +319,12 @@ struct ChatLoop {
         apply(.front(destination), to: front, by: .person)
     }
 
-    /// Opens the chat of another profile in front, or brings it there.
+    /// Opens another profile's chat, or brings it to the front if it is open.
     private mutating func openChat(_ profile: String) {
         if let place = chats.firstIndex(where: { $0.profile == profile }) { return show(place, .last) }
         do {
             let chat = try open(profile)
-            // The terminal has said of itself what it has to say.
+            // The terminal reports these only once.
             chat.model.attention.tracker = chats[front].model.attention.tracker
             chat.model.attention.suspension.isDetached = chats[front].model.attention.suspension.isDetached
             chats.append(chat)
@@ -357,7 +355,7 @@ struct ChatLoop {
         }
     }
 
-    /// Takes a chat away that has never begun. The first one is not among these.
+    /// Removes a chat that could not be prepared; never the first.
     private mutating func remove(_ place: Int) {
         let isFront = place == front
         let text = chats.remove(at: place).model.compose.text
@@ -367,11 +365,11 @@ struct ChatLoop {
         if chats.count == 1 { carryOut(.others([], place: 0), in: 0) }
         guard isFront else { return }
         show(front, .last)
-        // What was written there meanwhile is not lost.
+        // Text that was typed there is kept.
         if !text.isEmpty, chats[front].model.compose.isEmpty { apply(.edited(.written(text)), to: front, by: .person) }
     }
 
-    /// Ends the loop, unless another chat has something to ask first.
+    /// Ends the loop, unless another chat has to ask something first.
     private mutating func quit(_ place: Int) {
         leaving.insert(place)
         guard let next = chats.indices.first(where: { !leaving.contains($0) }) else {
@@ -398,7 +396,7 @@ struct ChatLoop {
             if isTest { apply(.notified(by: methods), to: place, by: .person) }
         case .copy(let text): screen.copy(text)
         case .edit(let text):
-            // What was typed is kept while somebody else has the terminal.
+            // Saves what was typed before another program has the terminal.
             for place in chats.indices { handOver(place) }
             let outcome = screen.edit(text)
             pass(clock(), isSign: true)
@@ -411,7 +409,7 @@ struct ChatLoop {
         }
     }
 
-    /// Of all reasons to ring there are at a time, the bell rings once.
+    /// Rings the bell once per frame, however many reasons there are.
     private mutating func ringWithFrame() {
         rings = true
         pace.invalidate(by: .news)
@@ -439,7 +437,7 @@ struct ChatLoop {
 }
 
 extension TerminalSession.Wake {
-    /// Whether it is the person's doing. A terminal answers by itself, and others may change its size.
+    /// Whether the user caused it. A terminal answers on its own, and other programs may resize it.
     fileprivate var isSign: Bool {
         switch self {
         case .input(let events): events.contains { if case .reply = $0 { false } else { true } }

@@ -1,29 +1,28 @@
 import Relay
 import Terminal
 
-/// What a chat needs to be opened.
+/// What it takes to open a chat.
 struct ChatPlan: Sendable {
-    /// What its network is called beside others.
+    /// The network's name in a window with several.
     var name: String
-    /// The profile that says where it is; nil for one by flags alone.
+    /// The network's profile; nil if only flags describe it.
     var profile: String?
     var connection: ConnectionPlan
     var suspension: Suspension
-    /// The topics to join, beside those that were joined before.
+    /// The topics to join besides those joined before.
     var topics: [String]
     var configuration: ChatConfiguration
 }
 
-/// The interactive client: the terminal and the engines, one for each network, and the loop between them.
+/// The interactive client: the terminal, an engine for each network, and the loop between them.
 enum ChatSession {
-    /// Runs the client until its person leaves. The screen is up, and takes keys, before anything of the network is
-    /// read, made or touched.
+    /// Runs the client until the user leaves. The screen is up and takes keys before any file of the network is read
+    /// or made, and before it connects.
     ///
     /// - Parameters:
     ///   - plans: the chats of the window; the first one is in front.
     ///   - planning: makes the plan of another profile.
-    /// - Throws: what keeps the screen or the first network's own files from being used; the terminal is as it was
-    ///   then.
+    /// - Throws: an error if the screen or the first network's files cannot be used, with the terminal restored.
     static func run(_ plans: [ChatPlan], planning: @escaping (String) throws -> ChatPlan) throws {
         guard let first = plans.first else { return }
         let log = ErrorLog()
@@ -50,37 +49,36 @@ enum ChatSession {
         let preparation = engines.prepare(first)
         var failure: (any Error)?
         do {
-            // Another program may hold the network's files: keys count meanwhile, and so does an end.
+            // Another program may hold the network's files; keys and signals still work meanwhile.
             if let prepared = loop.run(until: { preparation.result }) {
                 main.start(try prepared.get(), first.configuration)
             }
             loop.run()
         } catch { failure = error }
         terminal.close(endsProcess: failure == nil)
-        // Those of other networks may have begun where the first one's cannot.
+        // Other networks may have started even if the first one failed.
         EngineRun.end(loop.chats.map(\.run))
         log?.end()
-        // Where a signal asked for the end, the process ends as by that signal, even if the loop was over before it
-        // heard of it.
+        // After a signal the process ends by that signal, even if the loop was over before it saw the signal.
         if let signal = loop.endingSignal ?? terminal.pendingSignal { TerminalSession.endProcess(by: signal) }
         if failure == nil, loop.chats.count == 1 { failure = loop.model.connectionGivenUp }
         if let failure { throw failure }
     }
 }
 
-/// Makes the chats of a window. All on the screen's thread.
+/// Makes the chats of a window. Confined to the screen's thread.
 private struct Engines {
     let terminal: TerminalSession
 
     func newRun() -> EngineRun { EngineRun(queue: EventQueue { [waker = terminal.waker] in waker.wake() }) }
 
-    /// Has a chat's way to its network prepared, on another thread.
+    /// Prepares a chat's connection on another thread.
     func prepare(_ plan: ChatPlan) -> Preparation<Connector> {
         let (waker, connection, policy) = (terminal.waker, plan.connection, plan.suspension.policy)
         return Preparation(wake: { waker.wake() }) { try Connector(connection, for: .chat(policy)) }
     }
 
-    /// A chat that goes to its network by itself.
+    /// A chat that connects automatically.
     func chat(_ plan: ChatPlan) -> WindowChat {
         let run = newRun()
         let preparation = prepare(plan)
@@ -91,7 +89,6 @@ private struct Engines {
         }
     }
 
-    /// A chat over an engine.
     func chat(_ plan: ChatPlan, _ run: EngineRun, connect: (() throws -> Bool)? = nil) -> WindowChat {
         let model = ChatModel(
             identity: plan.connection.identity, size: terminal.size, now: .now, status: .initialized,
@@ -99,7 +96,7 @@ private struct Engines {
         model.configure(plan.configuration.settings)
         model.attention.suspension.time = plan.suspension.policy.grace
         model.attention.isWatched = plan.connection.watchesLifecycle
-        // What was joined before is known when the store is open.
+        // The topics joined before are known once the store is open.
         let keeps = plan.connection.store != nil
         let isNothingNamed = plan.topics.isEmpty && plan.configuration.settings.join.isEmpty && !keeps
         return WindowChat(

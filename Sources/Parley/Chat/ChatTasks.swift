@@ -1,11 +1,11 @@
-/// The tasks that the feeds of a chat begin. They are over when ``run()`` returns, which cancels what is left of them.
+/// The tasks that a chat's feeds start. ``run()`` cancels those left and returns when all have ended.
 struct ChatTasks: Sendable {
     private let begun: AsyncStream<Task<Void, Never>>
     private let intake: AsyncStream<Task<Void, Never>>.Continuation
 
     init() { (begun, intake) = AsyncStream.makeStream(of: Task<Void, Never>.self) }
 
-    /// Begins a task. It can be cancelled before the others are.
+    /// Begins a task, which can also be cancelled separately.
     @discardableResult
     func begin(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         let task = Task(operation: work)
@@ -13,7 +13,7 @@ struct ChatTasks: Sendable {
         return task
     }
 
-    /// Waits for what is begun, until ``end()`` or its own task's end: what is not over by then is cancelled.
+    /// Waits for the tasks until ``end()`` is called or its own task is cancelled, then cancels those still running.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await task in begun {
@@ -29,11 +29,11 @@ struct ChatTasks: Sendable {
         }
     }
 
-    /// Cancels everything. What is begun from now on is cancelled at once.
+    /// Cancels all tasks, including any begun later.
     func end() { intake.finish() }
 }
 
-/// Does one thing after the other, in the order in which they come.
+/// Runs work one at a time, in order of arrival.
 struct SerialTasks: Sendable {
     private let intake: AsyncStream<@Sendable () async -> Void>.Continuation
     private let queue: EventQueue
@@ -46,14 +46,14 @@ struct SerialTasks: Sendable {
         tasks.begin { for await work in works { await work() } }
     }
 
-    /// Adds something behind what was added before. Where the tasks end first, it is not begun; where too much waits,
-    /// that is told.
+    /// Adds work to the end of the queue. It does not begin if the tasks end first; if the queue is full, the user is
+    /// told.
     func add(_ work: @escaping @Sendable () async -> Void) {
         let added = intake.yield { if !Task.isCancelled { await work() } }
         if case .dropped = added { _ = queue.offer(.notice(EngineRun.tooMuch, isFailure: true)) }
     }
 
-    /// Returns when everything is done that was added before, or is not to be begun any more.
+    /// Returns when all work added before is done, or will no longer begin.
     func finished() async {
         await withCheckedContinuation { done in
             if case .enqueued = intake.yield({ done.resume() }) { return }

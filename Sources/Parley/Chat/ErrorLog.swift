@@ -1,17 +1,16 @@
 import Platform
 import RelayNetwork
 
-/// Standard error goes to a log file while the screen is up, so that nothing which writes there spoils the screen.
+/// Redirects standard error to a log file while the screen is up, so that nothing written there spoils the screen.
 final class ErrorLog {
-    /// Where the log is.
     let path: String
     private let original: Int32
     private let begin: off_t
 
-    /// A log that grows beyond this is set aside once, under the name with `.old`.
+    /// A longer log is first renamed, with `.old` added.
     private static let maximumBytes: off_t = 1 << 20
 
-    /// Redirects standard error; nil when there is no place for a log, and nothing was changed.
+    /// Redirects standard error; nil, with nothing changed, if there is no place for a log.
     init?(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
         guard let state = UserFolders.state.path(environment) else { return nil }
         path = state + "/parley/parley.log"
@@ -27,7 +26,7 @@ final class ErrorLog {
         guard original >= 0, dup2(file, STDERR_FILENO) >= 0 else { return nil }
     }
 
-    /// Gives standard error back and says where to read what was written meanwhile, if anything was.
+    /// Restores standard error, and names the log if anything was written to it meanwhile.
     func end() {
         let written = lseek(STDERR_FILENO, 0, SEEK_END) > begin
         dup2(original, STDERR_FILENO)

@@ -3,27 +3,27 @@ import Relay
 import Synchronization
 
 /// Core news on its way to the thread that owns the screen. It is bounded, in number and in bytes: a sender of more
-/// waits until there is room, and what it has not taken yet stays where it is, in the end on the server. Nothing is
+/// waits until there is room, and whatever it has not read yet stays where it is, ultimately on the server. Nothing is
 /// dropped.
 ///
-/// What one topic tells becomes one event while it waits. Otherwise the order is that in which the events came; only
-/// what different topics tell, which have nothing to do with each other, may change places.
+/// A topic's events are joined into one while they wait. Otherwise events stay in order of arrival; only those of
+/// different topics, which are unrelated, may change places.
 final class EventQueue: EventReceiver {
-    /// What waits at most: messages, or a fourth as many other events, and their bytes; one event of each sender may
-    /// exceed them.
+    /// The most that may wait: messages, or a quarter as many other events, and their bytes. One event of each sender
+    /// may exceed both.
     static let capacity = 4_096
     private static let byteLimit = 4 << 20
-    /// So much of one topic is joined at most, so that the input is looked at in between.
+    /// The most events of a topic that are joined, so that the input is looked at in between.
     static let batch = 128
 
     private let channel: BoundedChannel<ChatEvent>
-    /// What sees the topics' messages for the lab while that runs.
+    /// Sees the topics' messages for the lab while it runs.
     let labTap = NIOLockedValueBox<LabTap?>(nil)
-    /// Whether an answer that a person waits for has come since this was asked last.
+    /// Whether an answer that the user is waiting for has arrived since `takeAnswerFlag` was last called.
     private let hasAnswer = Atomic(false)
     private let wake: @Sendable () -> Void
 
-    /// - Parameter wake: called when something waits where nothing did, and with each answer that a person waits for.
+    /// - Parameter wake: called when the queue stops being empty, and for each answer that the user is waiting for.
     init(wake: @escaping @Sendable () -> Void) {
         self.wake = wake
         channel = BoundedChannel(
@@ -38,8 +38,7 @@ final class EventQueue: EventReceiver {
         if isAnswer { tellAnswer() }
     }
 
-    /// Adds an event if there is room; false when there is none. Once the queue is closed, it takes and forgets
-    /// everything.
+    /// Adds an event if there is room; returns false if not. A closed queue accepts and discards everything.
     func offer(_ event: ChatEvent) -> Bool {
         let isAnswer = event.isAnswer
         guard channel.offer(event) else { return false }
@@ -62,20 +61,19 @@ final class EventQueue: EventReceiver {
         wake()
     }
 
-    /// Takes the event that waits longest, with how many messages it counts for; nil when none waits.
+    /// Takes the event that has waited longest and the number of messages it counts for; nil if none is waiting.
     func take() -> (event: ChatEvent, messages: Int)? {
         guard let event = channel.take() else { return nil }
         if case .topic(_, let events) = event { return (event, events.count) }
         return (event, 1)
     }
 
-    /// Whether an answer has come that a person waits for; true once for any number of them.
+    /// Whether answers that the user is waiting for have arrived; true once for any number of them.
     func takeAnswerFlag() -> Bool { hasAnswer.exchange(false, ordering: .acquiringAndReleasing) }
 
-    /// How many messages wait.
     var waitingMessages: Int { channel.waiting.count }
 
-    /// Events are no longer taken.
+    /// Stops accepting events, and discards those that wait.
     func close() {
         channel.close()
         while channel.take() != nil {}
@@ -85,7 +83,7 @@ final class EventQueue: EventReceiver {
         guard case .topic(let name, let more) = next, case .topic(name, var events) = last,
             events.count + more.count <= batch
         else { return false }
-        // Held once, so that nothing is copied.
+        // Drops the other reference to the array, so that appending copies nothing.
         last = .log("")
         events += more
         last = .topic(name, events)
@@ -94,7 +92,7 @@ final class EventQueue: EventReceiver {
 }
 
 extension ChatEvent {
-    /// What it counts where what waits is bounded.
+    /// Its share of the queue's capacity.
     fileprivate var weight: ChannelWeight {
         switch self {
         case .topic(_, let events):

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Lets one thread wait for another's work, with a limit: for the end of a program that is not a task itself.
+/// Lets one thread wait for another's work, with a time limit: for the end of the program, which is no task itself.
 struct Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
@@ -13,9 +13,9 @@ struct Gate: Sendable {
         semaphore.wait(timeout: .now() + limit / .seconds(1)) == .success
     }
 
-    /// Waits until all are open, no longer than that altogether.
+    /// Waits until all are open, for at most `limit` altogether.
     ///
-    /// - Returns: those that are not.
+    /// - Returns: those still closed.
     @discardableResult
     static func closed(_ gates: [Gate], after limit: Duration) -> [Gate] {
         let end = ContinuousClock.now + limit

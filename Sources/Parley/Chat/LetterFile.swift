@@ -4,8 +4,11 @@ import RelayNetwork
 
 /// A letter's text in a file that only its owner can read.
 enum LetterFile {
-    /// A file's name for a letter, of characters that mean nothing to any shell or file system: by who sent it, or whom
-    /// it was sent to, nil where nobody knows, and by when it was stored.
+    /// A file name for a letter, made of characters that are special to no shell or file system.
+    ///
+    /// - Parameters:
+    ///   - person: the sender or recipient; nil if unknown.
+    ///   - time: when the letter was stored.
     static func name(of person: String?, at time: Timestamp) -> String {
         func plain(_ text: String) -> String {
             String(
@@ -17,15 +20,15 @@ enum LetterFile {
         return "letter-\(plain(time.iso8601))-\(name.isEmpty ? "unknown" : name).txt"
     }
 
-    /// What became of a letter that was to be saved.
+    /// The outcome of saving a letter.
     enum Outcome: Equatable, Sendable {
         case saved(path: String)
-        /// Nothing was written: there is such a file.
+        /// Nothing was written, since the file already exists.
         case isThere(text: String, path: String)
         case failed(String)
     }
 
-    /// Writes a text into a file; `~/` is the home folder. One that is overwritten stays whole until the new one is.
+    /// Writes a text to a file; `~/` is the home folder. An existing file is replaced atomically.
     static func save(_ text: String, to path: String, overwrites: Bool) -> Outcome {
         let path = UserFolders.expanded(path, ProcessInfo.processInfo.environment)
         do throws(CommandFailure) {
@@ -46,7 +49,7 @@ enum LetterFile {
         }
     }
 
-    /// Whether there is an ordinary file; a link is none.
+    /// Whether it is a regular file; a symbolic link is not.
     private static func isFile(_ path: String) -> Bool {
         let type = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
         return type == .typeRegular

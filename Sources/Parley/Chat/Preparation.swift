@@ -1,14 +1,14 @@
 import Dispatch
 import NIOConcurrencyHelpers
 
-/// Work that may take long, on a thread of its own: whoever needs what comes of it has something else to do meanwhile.
-/// Nothing ends it. A process that ends before leaves it where it is.
+/// Work that may take long, on a thread of its own, for a caller with other things to do meanwhile. It cannot be
+/// cancelled; a process that ends earlier abandons it.
 final class Preparation<Value: Sendable>: Sendable {
     private let outcome = NIOLockedValueBox<Result<Value, any Error>?>(nil)
 
-    /// Begins; `wake` is called on that thread, when the result is there.
+    /// Begins the work; `wake` is called on its thread once the result is there.
     init(wake: @escaping @Sendable () -> Void, _ work: @escaping @Sendable () throws -> Value) {
-        // It blocks its thread as long as the disk does, and begins before there is a task that could wait for it.
+        // Not a task: it blocks its thread for as long as the disk does.
         DispatchQueue(label: "preparation").async { [outcome] in
             let result = Result { try work() }
             outcome.withLockedValue { $0 = result }
@@ -16,6 +16,6 @@ final class Preparation<Value: Sendable>: Sendable {
         }
     }
 
-    /// What came of it; nil while it goes on.
+    /// The outcome; nil while the work goes on.
     var result: Result<Value, any Error>? { outcome.withLockedValue { $0 } }
 }

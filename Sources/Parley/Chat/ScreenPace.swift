@@ -1,13 +1,13 @@
 import Terminal
 
-/// Decides what the screen's thread does next. What the person does is shown before anything else happens. News are
-/// taken in rounds, one for each frame that can show them, and a round in portions: between any two of them the input
-/// is looked at, so that a key waits for one portion at most, however much has come.
+/// Decides what the screen's thread does next. The user's own input is shown before anything else happens. News is
+/// taken in rounds, one for each frame that can show it, and each round in portions: the input is checked between any
+/// two, so that a key waits for one portion at most, however much has arrived.
 ///
-/// A pure value: the caller tells the time and carries out the steps.
+/// A pure value: the caller passes the time and carries out the steps.
 struct ScreenPace: Sendable {
     enum Step: Equatable, Sendable {
-        /// Sleep until something happens, or until an instant; one that has passed asks for a look without sleep.
+        /// Sleep until something happens or the instant arrives; one in the past means to check without sleeping.
         case wait(until: ContinuousClock.Instant?)
         /// Take a portion of the news, then call `tookPortion`.
         case takeNews
@@ -15,11 +15,11 @@ struct ScreenPace: Sendable {
         case draw
     }
 
-    /// The messages of one portion at most; the last batch may exceed it.
+    /// The most messages in a portion; its last batch may exceed it.
     static let portionMessages = 512
-    /// The time of one portion at most; the last batch may exceed it.
+    /// The most time for a portion; its last batch may exceed it.
     static let portionTime = Duration.milliseconds(2)
-    /// So long a round means that the screen does not keep up.
+    /// A round longer than this means that the screen does not keep up.
     static let longRound = Duration.seconds(1)
 
     private var frames = FrameLimiter()
@@ -27,19 +27,19 @@ struct ScreenPace: Sendable {
     private var isAwaited = false
     private var owesLook = false
     private var lastRound: ContinuousClock.Instant?
-    /// When the round began that is not at its end.
+    /// When the current round began; nil between rounds.
     private var roundBegan: ContinuousClock.Instant?
 
     mutating func invalidate(by cause: FrameLimiter.Cause) { frames.invalidate(by: cause) }
 
-    /// News wait to be taken. No pause puts off what a person awaits.
+    /// Notes that news is waiting. News that the user awaits is not put off by any pause.
     mutating func newsCame(isAwaited: Bool = false) {
         hasNews = true
         if isAwaited { self.isAwaited = true }
     }
 
-    /// A portion was taken; if it is the last, nothing waits behind it. One that is empty, because the portion
-    /// before it had it all, puts off no other round.
+    /// Notes that a portion was taken; `isLast` if nothing is left. An empty one, after a portion that took everything,
+    /// does not delay the next round.
     mutating func tookPortion(isLast: Bool, isEmpty: Bool = false) {
         owesLook = true
         if !isEmpty, let roundBegan { lastRound = roundBegan }
@@ -51,14 +51,14 @@ struct ScreenPace: Sendable {
 
     mutating func drew(taking cost: Duration) { frames.drew(taking: cost) }
 
-    /// Whether what comes has been more than the screen's thread can take, for a while.
+    /// Whether more news has arrived than the screen's thread can take, for a while.
     func isBehind(now: ContinuousClock.Instant) -> Bool {
         roundBegan.map { now >= $0 + Self.longRound } ?? false
     }
 
     /// - Parameters:
     ///   - canShow: whether the terminal takes a frame now.
-    ///   - nextChange: when the screen changes by time alone; nil when it does not. Only a sleep asks for it.
+    ///   - nextChange: when the screen next changes with time alone, if ever. Evaluated only before a sleep.
     mutating func next(
         now: ContinuousClock.Instant, canShow: Bool, nextChange: @autoclosure () -> ContinuousClock.Instant?
     ) -> Step {
@@ -68,7 +68,7 @@ struct ScreenPace: Sendable {
             return .wait(until: now)
         }
         if let roundBegan {
-            // A round without end must not hide that the rows move.
+            // Frames are drawn during a long round too, so that the rows are seen to move.
             if now >= roundBegan + frames.pause, frames.takeFrame(now: now, canShow: canShow) { return .draw }
             return .takeNews
         }
@@ -82,7 +82,7 @@ struct ScreenPace: Sendable {
             until: [frames.deadline(now: now, canShow: canShow), nextRound, nextChange()].compactMap(\.self).min())
     }
 
-    /// When a round may begin: after a pause at once, then as often as frames can show what it brings.
+    /// When a round may begin: at once after a quiet time, otherwise as often as frames can show its news.
     private func roundDue(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant {
         let afterRound = lastRound.map { $0 + frames.pause }
         return [afterRound, frames.nextSlot].compactMap(\.self).max() ?? now

@@ -4,20 +4,19 @@ import Relay
 import Subprocess
 import Terminal
 
-/// The program in which the person likes to write, such as vim: what `VISUAL` names, or `EDITOR`, or else vi.
+/// The user's editor: `VISUAL`, or `EDITOR`, or else vi.
 struct TextEditor: Sendable {
-    /// A line for the shell, to which the file is added.
+    /// A shell command, to which the file is added.
     let command: String
     private let environment: [String: String]
 
-    /// What has become of a text.
     enum Outcome: Hashable, Sendable {
         case written(String)
-        /// Why there is none, and what to do.
+        /// Why there is no text, and what to do.
         case failed(String)
     }
 
-    /// The text beyond which a file is not read back, in bytes.
+    /// The longest text that is read back, in bytes.
     private static let limit = 4 << 20
 
     init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
@@ -26,11 +25,11 @@ struct TextEditor: Sendable {
         self.environment = environment
     }
 
-    /// Has the person write on at a text, and returns when the program has ended. The calling thread waits; it must not
-    /// be one of the tasks' pool.
+    /// Lets the user edit a text, and returns when the editor has exited. It blocks the calling thread, which must not
+    /// belong to the cooperative pool.
     func edit(_ text: String) -> Outcome {
         let folder = temporaryFolder + "/parley-" + RelayClient.newID()
-        // Some editors choose their rules for wrapping and colours by the name.
+        // Some editors choose their wrapping and colours by the name.
         let file = folder + "/message.md"
         var stays = false
         defer {
@@ -69,12 +68,12 @@ struct TextEditor: Sendable {
             return .failed("The text is not written in UTF-8. It is in \(file).")
         }
         stays = false
-        // An editor ends the last line, which the person did not.
+        // Editors add a line end that the user did not type.
         if written.last?.breaksLine == true { written.removeLast() }
         return .written(written)
     }
 
-    /// Where others cannot look, and what is left over is cleared away.
+    /// A folder that is private to the user, if possible, and cleared by the system.
     private var temporaryFolder: String {
         for name in ["XDG_RUNTIME_DIR", "TMPDIR"] {
             guard let path = environment[name], path.hasPrefix("/"), FileManager.default.isWritableFile(atPath: path)
@@ -84,8 +83,7 @@ struct TextEditor: Sendable {
         return "/tmp"
     }
 
-    /// Runs it with this program's terminal and process group, as a shell would, and without secrets that were meant
-    /// for this program.
+    /// Runs it with this program's terminal and process group, as a shell would, but without this program's secrets.
     private func run(_ file: String) -> TerminationStatus? {
         let done = Gate()
         let status = NIOLockedValueBox<TerminationStatus?>(nil)
@@ -93,7 +91,7 @@ struct TextEditor: Sendable {
             let secrets = environment.keys.filter { $0.hasPrefix("PARLEY_") }
                 .compactMap { Environment.Key(rawValue: $0) }
             let without = Dictionary(secrets.map { ($0, String?.none) }) { first, _ in first }
-            // What it complains of is for the person: standard error may go to a file.
+            // Its errors go to the screen: this program's own standard error may be a file.
             let outcome = try? await Subprocess.run(
                 .path("/bin/sh"), arguments: ["-c", "\(command) \"$1\"", "sh", file],
                 environment: .inherit.updating(without),
@@ -109,6 +107,6 @@ struct TextEditor: Sendable {
 }
 
 extension TerminalSession {
-    /// Gives the terminal to the person's editor, and takes it back when that has ended.
+    /// Hands the terminal to the user's editor, and takes it back when the editor exits.
     func edit(_ text: String) -> TextEditor.Outcome { withTerminalReleased { TextEditor().edit(text) } }
 }

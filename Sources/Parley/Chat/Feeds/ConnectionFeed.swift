@@ -1,15 +1,15 @@
 import Relay
 
-/// The connection and its state, and who the person is.
+/// The connection, its state, and the user's identity.
 actor ConnectionFeed {
     enum Request: Equatable, Sendable {
-        /// The person is here, or is not.
+        /// Whether the user is present.
         case setActive(Bool)
-        /// What becomes of the connection while the person is not here.
+        /// What happens to the connection while the user is away.
         case setSuspension(LifecyclePolicy)
-        /// Try to connect at once rather than when the wait is over.
+        /// Retry at once rather than after the wait.
         case nudge
-        /// See whether the connection still lives: it may have died without a word.
+        /// Check whether the connection is still alive: it may have died silently.
         case probe
         case disconnect
         case reconnect
@@ -18,7 +18,7 @@ actor ConnectionFeed {
     private let core: FeedCore
     private let letters: LettersFeed
     private var user: String
-    /// Why there was no access token; shown when the session ends because of it.
+    /// Why there was no access token; shown if the session ends because of it.
     private var tokenFailure: String?
 
     init(_ core: FeedCore, _ letters: LettersFeed) {
@@ -32,7 +32,7 @@ actor ConnectionFeed {
         case .nudge: await core.client.nudge()
         case .probe: await core.client.lifecycleChanged(.probe)
         case .disconnect:
-            // What was typed before leaves first.
+            // Lines typed before are sent first.
             await core.client.outboxKept()
             await core.client.disconnect()
         case .reconnect:
@@ -50,7 +50,7 @@ actor ConnectionFeed {
         for await words in failures {
             tokenFailure = words
             await core.send(.log(words))
-            // The end of the session may have been quicker.
+            // The session may already have ended.
             if core.client.status.state == .disconnected { await statusChanged(core.client.status) }
         }
     }

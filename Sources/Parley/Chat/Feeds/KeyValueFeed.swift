@@ -1,16 +1,16 @@
 import Relay
 
-/// The keys of the network's store.
+/// The network's key-value store.
 actor KeyValueFeed {
     enum Request: Equatable, Sendable {
-        /// Carry out a request about keys; `keys` tells what it came to.
+        /// Carry out a request about keys, answered by a `keys` event.
         case answer(KeyValueRequest)
-        /// Hand a change of a key to the core, under the id that every attempt to send it has.
+        /// Hand a change to the core, under the id that all attempts to send it share.
         case change(id: String, KeyValueRequest.Change)
     }
 
     private let core: FeedCore
-    /// One after the other, so that a person reads what was just set.
+    /// One at a time, so that a read sees the value just set.
     private let inOrder: SerialTasks
     private var watching: Task<Void, Never>?
 
@@ -45,7 +45,7 @@ actor KeyValueFeed {
         }
     }
 
-    /// Tells of each change of some keys.
+    /// Reports each change of the matching keys.
     private func watch(_ pattern: String) -> Task<Void, Never> {
         core.begin { [core] in
             if core.client.status.state != .connected {
@@ -54,7 +54,7 @@ actor KeyValueFeed {
             }
             do throws(RelayError) {
                 var iterator = try await core.client.watch(key: pattern).makeAsyncIterator()
-                // What is there already would drown the screen; /kv keys lists it.
+                // Present values would flood the screen; /kv keys lists them.
                 var isLive = false
                 var count = 0
                 while let event = try await iterator.next() {

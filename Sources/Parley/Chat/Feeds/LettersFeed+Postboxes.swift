@@ -1,9 +1,9 @@
 import Relay
 
-// The person's own postboxes, which the network keeps, and the letters that were sent, which this machine keeps.
+// The user's own postboxes, which the network keeps, and sent letters, which this machine keeps.
 extension LettersFeed {
-    /// Tells which postboxes there are as soon as the network says so. Its host may be slow or away: nothing else waits
-    /// for that, and it is asked again for as long as there is a connection.
+    /// Fetches the postboxes, and retries while connected: the network's host may be slow or away. Nothing else waits
+    /// for it.
     func listPostboxes() {
         boxesTask?.cancel()
         boxesTask = core.begin { [core] in
@@ -12,7 +12,7 @@ extension LettersFeed {
                 do throws(RelayError) {
                     return await core.send(.postbox(.boxes(try await core.client.postboxes())))
                 } catch {
-                    // That it goes on so is no news.
+                    // Only the first failure is news.
                     if pause == .seconds(5) { await core.send(.postbox(.subscription(.error(error)))) }
                 }
                 try? await Task.sleep(for: pause)
@@ -21,25 +21,25 @@ extension LettersFeed {
         }
     }
 
-    /// Tells what this machine keeps of the postboxes, until the network says how they are.
+    /// Reports the postboxes as this machine knows them, until the network answers.
     func tellKeptPostboxes() {
         core.begin { [core] in
             let kept = try? await core.client.keptPostboxes()
             let counts = try? await core.client.keptLetters()?.counts
-            // First what was read: what counts as unread is the rest.
+            // Read letters first, since the unread counts depend on them.
             await self.tellReadLetters()
             await core.send(.postbox(.keptBoxes(kept, counts: counts ?? [:])))
         }
     }
 
-    /// Does something with the postboxes, one thing after the other, and tells how they are then.
+    /// Carries out an act on the postboxes, after any earlier ones, and reports the postboxes that result.
     func perform(_ act: PostboxAct) {
         inOrder.add { [core] in
             do throws(RelayError) {
                 guard let changed = try await Self.carryOut(act, core.client) else {
                     return await core.send(.postboxes(.listed(try await core.client.postboxes())))
                 }
-                // What is done is done, whether the others can be listed or not.
+                // The change has been made even if the postboxes cannot be listed.
                 await core.send(.postboxes(.changed(act, changed, all: try? await core.client.postboxes())))
             } catch {
                 await core.send(.postboxes(.failed(act, error)))
@@ -47,7 +47,7 @@ extension LettersFeed {
         }
     }
 
-    /// - Returns: the postbox that was changed; nil where none was.
+    /// - Returns: the changed postbox; nil if none was.
     private static func carryOut(_ act: PostboxAct, _ client: RelayClient) async throws(RelayError) -> Postbox? {
         switch act {
         case .list: nil
@@ -59,9 +59,9 @@ extension LettersFeed {
         }
     }
 
-    // MARK: Going through letters
+    // MARK: Browsing letters
 
-    /// Reads a portion of a postbox, with what of it was read.
+    /// Fetches a portion of a postbox, and which of its letters were read.
     func readLetters(
         _ request: UInt64, _ postbox: String?, _ token: String?, from known: LetterPortion.Source?, _ order: LetterOrder
     ) async {
@@ -90,7 +90,7 @@ extension LettersFeed {
         }
     }
 
-    /// Where the letters of a postbox are read.
+    /// Where to fetch the letters of a postbox.
     private func source(of postbox: String?) async throws(RelayError) -> LetterPortion.Source {
         let client = core.client
         var counts: [String: Int]?
@@ -101,7 +101,7 @@ extension LettersFeed {
         let kept = try await client.keptStore()?.readLetters(among: []).kept
         let source = LetterPortion.Source.of(postbox, counts: counts, kept: kept)
         guard source == .store else { return source }
-        // What is listed is kept from then on: the store is asked first.
+        // Listing stores the letters that it returns, so the store is asked first.
         let newestKept = try await client.keptLetters(limit: 1, postbox: postbox, order: .newestFirst)?.page.items.first
         let newest = try? await client.listMessages(limit: 1, postbox: postbox, order: .newestFirst).items.first
         return source.confirmed(network: newest?.id, kept: newestKept?.id)
@@ -109,12 +109,12 @@ extension LettersFeed {
 
     // MARK: Sent letters
 
-    /// Tells which letters were sent from here. It needs no connection.
+    /// Lists the letters sent from here; needs no connection.
     func listSent(_ limit: Int) {
         core.begin { [core] in
             do throws(RelayError) {
                 let store = try await core.store()
-                // What the network has just confirmed may still be on its way into the store.
+                // A letter just confirmed may still be on its way into the store.
                 try await store.flush()
                 await core.send(.postboxes(.sent(try await store.letters(.sent, limit: limit))))
             } catch {

@@ -1,52 +1,51 @@
 import Relay
 
-/// The person's postbox: the letters that come, those that are listed, read, deleted and written, and its postboxes.
+/// The user's letters: new ones, and those listed, read, deleted and written; and the postboxes.
 actor LettersFeed {
     enum Request: Equatable, Sendable {
-        /// Fetch the person's postboxes, their counts, and subscribe to new letters.
+        /// Fetch the user's postboxes and their counts, and subscribe to new letters.
         case open
-        /// Have letters rest while none is in view, or follow them again, behind what came last.
+        /// Follow letters, resuming after the last one received; or suspend that while none is in view.
         case follow(Bool)
-        /// Count the letters again; several requests in a short time may be answered by one count.
+        /// Count the letters again; requests in quick succession may share one count.
         case count
-        /// Keep that a letter was read. It may take a moment.
+        /// Save that a letter was read. It may take a moment.
         case keepRead(id: String, postbox: String)
         /// Fetch a page of letters, of one postbox or of all.
         case listPage(request: UInt64, postbox: String?, token: String?, limit: Int, order: LetterOrder)
-        /// Go through a postbox, or all: fetch a portion of its letters. What it was read from goes on to be read; nil
-        /// lets the session choose.
+        /// Browse a postbox, or all: fetch a portion of its letters from the same source as the one before; nil lets
+        /// the session choose.
         case readPortion(
             request: UInt64, postbox: String?, token: String?, from: LetterPortion.Source?, order: LetterOrder)
         case delete(ids: [String])
-        /// Delete no more of them than the network was asked for.
+        /// Stop after the deletions that the network was already asked for.
         case stopDeleting
         case post(id: String, user: String, postbox: String, subject: String?, text: String)
-        /// Do something with the person's postboxes; `postboxes` tells what became of it.
+        /// Carry out an act on the user's postboxes, answered by a `postboxes` event.
         case postboxes(PostboxAct)
-        /// Ask again which postboxes there are; nobody waits for the answer.
+        /// Refresh the list of postboxes in the background.
         case askForBoxes
-        /// Tell which letters were sent from here, at most `limit`, the newest.
+        /// List the newest letters sent from here, up to `limit`.
         case listSent(limit: Int)
-        /// Write a letter's text into a file, over one that is there only where the person wants that.
         case save(text: String, path: String, overwrites: Bool)
     }
 
     let core: FeedCore
-    /// Changes of the postboxes, one after the other.
+    /// Changes of the postboxes, one at a time.
     let inOrder: SerialTasks
     private let store: StoreFeed
-    /// Whether the letters that come are followed: not before the first connection, nor where that failed a moment ago.
+    /// Whether new letters are followed: not before the first connection, nor just after a failure.
     private var isFollowing = false
     private var letters: PostboxEvents?
     private var rests = false
     private var isWanted = false
-    /// Whether the network was asked for the newest letters, for this machine to keep.
+    /// Whether the newest letters were requested for this machine to keep.
     private var hasAskedForLetters = false
-    /// Asks for the postboxes until the network tells them.
+    /// Asks for the postboxes until the network answers.
     var boxesTask: Task<Void, Never>?
     private var isCounting = false
     private var deletion: Task<Void, Never>?
-    /// Grows with each question which letters were read, and with each that is: of answers the newest alone counts.
+    /// Grows with each query for the read letters and with each letter read, so that stale counts are recognized.
     private var readLettersQuestion: UInt64 = 0
 
     init(_ core: FeedCore, _ store: StoreFeed) {
@@ -70,7 +69,7 @@ actor LettersFeed {
             readLettersQuestion &+= 1
             await store.keep(.letterRead(id: id, postbox: postbox))
         case .listPage(let request, let postbox, let token, let limit, let order):
-            // The list is opened or asked for anew: another device may have made a postbox.
+            // The list is new or refreshed, and another device may have created a postbox.
             if token == nil { listPostboxes() }
             core.begin { await self.listPage(request, postbox, token, limit, order) }
         case .readPortion(let request, let postbox, let token, let source, let order):
@@ -80,7 +79,7 @@ actor LettersFeed {
                 let result: BulkDeletion
                 do throws(RelayError) {
                     result = try await core.client.deleteMessages(withMessageIds: ids) { done in
-                        // The screen need not hear of each, and of none where it is behind.
+                        // The screen need not hear of each letter, nor of any while it is behind.
                         guard done.isMultiple(of: BulkDeletion.maximumCount) else { return }
                         _ = core.queue.offer(.postbox(.deleting(done: done)))
                     }
@@ -111,11 +110,11 @@ actor LettersFeed {
         core.begin { await self.follow(after: Self.firstPause) }
     }
 
-    /// How long it takes until letters that could not be followed are followed again: longer each time.
+    /// The backoff after letters could not be followed.
     private static let firstPause = Duration.seconds(5)
     private static let longestPause = Duration.seconds(60)
 
-    /// - Parameter pause: after which it is begun again where it fails.
+    /// - Parameter pause: the time before the next attempt, should this one fail.
     private func follow(after pause: Duration) async {
         var pause = pause
         do throws(RelayError) {
@@ -131,18 +130,18 @@ actor LettersFeed {
             while let event = try await iterator.next() {
                 switch event {
                 case .message(let letter): await core.send(.postbox(.created(letter)))
-                // Why a session ended is told by the connection's status.
+                // The connection's status says why a session ended.
                 case .status(.error(.connection)): break
                 case .status(let status):
                     await core.send(.postbox(.subscription(status)))
                     guard case .connected = status else { break }
-                    // After an outage all may have changed elsewhere. Without the figures the subscription goes on.
+                    // Everything may have changed during an outage. The subscription goes on even without the counts.
                     if isAgain { listPostboxes() }
                     (isAgain, pause) = (true, Self.firstPause)
                     if let counts = try? await core.client.countMessages() {
                         await core.send(.postbox(.counts(counts)))
                         await settleReadLetters(counts)
-                        // A slow answer holds up no letter that comes.
+                        // A slow answer must not hold up new letters.
                         core.begin { await self.keepNewestLetters(counts) }
                     }
                 case .unreadable(let letter): await core.send(.postbox(.created(PostboxMessage(letter))))
@@ -150,16 +149,16 @@ actor LettersFeed {
                 }
             }
         } catch {
-            // That it goes on so is no news.
+            // Only the first failure is news.
             if pause == Self.firstPause { await core.send(.postbox(.subscription(.error(error)))) }
             (isFollowing, letters) = (false, nil)
-            // Whoever may not read letters may with the next connection at the earliest.
+            // A missing right can only come with a new connection.
             if case .notAuthorized = error { return }
             core.begin { [pause] in await self.followAgain(after: pause) }
         }
     }
 
-    /// Follows letters again on the same connection; where there is none, or a newer one, that has done so or will.
+    /// Follows letters again, unless the connection is gone or a newer one already follows them.
     private func followAgain(after pause: Duration) async {
         try? await Task.sleep(for: pause)
         guard !Task.isCancelled, !isFollowing, core.client.status.state == .connected else { return }
@@ -185,7 +184,7 @@ actor LettersFeed {
             await core.send(.postbox(.page(request: request, page)))
             await tellReadLetters(among: page.items.map(\.id))
         } catch {
-            // While the network cannot be asked, it is what is kept, where letters were ever listed.
+            // Offline, the kept letters are shown instead, if any were ever listed.
             guard core.client.status.state != .connected,
                 let kept = try? await core.client.keptLetters(
                     limit: limit, nextToken: token, postbox: postbox, order: order),
@@ -196,7 +195,7 @@ actor LettersFeed {
         }
     }
 
-    /// Tells which of these letters were read on this machine, and how many of each postbox.
+    /// Reports which of these letters were read on this machine, and how many of each postbox.
     func tellReadLetters(among ids: [String] = []) async {
         guard let store = await core.client.keptStore() else { return }
         readLettersQuestion &+= 1
@@ -206,11 +205,11 @@ actor LettersFeed {
         await core.send(.postbox(.read(read.ids, counts: counts)))
     }
 
-    /// Pages that are listed at most to find out what was deleted elsewhere.
+    /// The most pages listed to find letters deleted elsewhere.
     private static let settlingPages = 10
 
-    /// The same once the network has counted the letters. Where it has fewer than are known here, some were deleted
-    /// elsewhere: the list takes them away, so that a new one is not taken for one that was read.
+    /// Reports the read letters after a count. If the network has fewer letters than are known here, some were deleted
+    /// elsewhere: listing them forgets those, so that a new letter does not pass for a read one.
     private func settleReadLetters(_ counts: [String: Int]) async {
         guard let known = try? await core.client.keptStore()?.readLetters(among: []) else { return }
         func exceedsCounts(_ box: (key: String, value: Int)) -> Bool { box.value > counts[box.key] ?? 0 }
@@ -224,8 +223,8 @@ actor LettersFeed {
         await tellReadLetters()
     }
 
-    /// Has this machine keep the newest letters that it lacks, once: without a connection they can be read and counted
-    /// then, though nobody has opened the inbox. What comes later is kept as it comes.
+    /// Fetches the newest letters that this machine lacks, once, so that they can be read and counted offline even if
+    /// the inbox was never opened. Later letters are kept as they arrive.
     private func keepNewestLetters(_ counts: [String: Int]) async {
         guard !hasAskedForLetters, !rests,
             let kept = try? await core.client.keptStore()?.readLetters(among: []).kept,

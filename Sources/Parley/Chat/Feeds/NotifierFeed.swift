@@ -2,18 +2,18 @@ import Platform
 import RelayNetwork
 import Terminal
 
-/// The command of the configuration that notifies the person, as by the desktop.
+/// The configured notification command.
 actor NotifierFeed {
     private let queue: EventQueue
     private let tasks: ChatTasks
     private var isRunning = false
 
-    /// The time that the command has; the next notification comes no sooner.
+    /// The most time that the command may take.
     private static let limit = Duration.seconds(10)
 
     init(_ queue: EventQueue, _ tasks: ChatTasks) { (self.queue, self.tasks) = (queue, tasks) }
 
-    /// Runs it, and goes on. One that still runs makes up for the next.
+    /// Starts the command, unless an earlier one is still running.
     func run(_ line: String, _ notification: TerminalNotification) {
         guard !isRunning else { return }
         isRunning = true
@@ -29,8 +29,8 @@ actor NotifierFeed {
 
     private func ended() { isRunning = false }
 
-    /// What is run. The texts of others are in the environment alone, where no shell takes them for its own, and
-    /// without what a terminal obeys; secrets that were meant for this program are not.
+    /// The command to run. Other people's texts are passed in the environment only, where no shell interprets them, and
+    /// without terminal control characters; this program's secrets are removed.
     static func command(
         _ line: String, _ notification: TerminalNotification, _ environment: [String: String]
     ) -> ShellCommand {

@@ -1,15 +1,14 @@
 import Relay
 
-/// Who is where. A network that does not keep it is silent about it.
+/// Presence. Networks without it report nothing.
 actor PeopleFeed {
     enum Request: Equatable, Sendable {
-        /// Tell who is in a topic, and in no other one; nil for none.
+        /// Report who is in this topic only; nil for none.
         case watch(topic: String?)
-        /// Let others see this person in these topics, and in no others.
+        /// Be visible to others in exactly these topics.
         case appear(in: [String])
-        /// What others see there.
         case setPresence(Presence)
-        /// Tell others where the person types a line; nil for nowhere any more.
+        /// Show others in which topic the user is typing; nil for none.
         case typing(topic: String?)
     }
 

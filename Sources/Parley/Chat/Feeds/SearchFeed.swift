@@ -1,17 +1,17 @@
 import Relay
 
-/// What the local store has of what the person looks for. It needs no connection.
+/// Searches of the local store; they need no connection.
 struct SearchFeed: Sendable {
     enum Request: Equatable, Sendable {
-        /// Look for a portion of what a query means in the local store.
-        /// The asker is the place of another chat of the window; nil for its own.
+        /// Find up to `limit` matches in the local store. `asker` is the place in the window of another chat that
+        /// asked; nil for this one.
         case find(request: UInt64, SearchQuery, limit: Int, asker: Int? = nil)
-        /// Read what the local store has of a topic or pattern around a place, up to `limit` messages to each side.
+        /// Read a topic or pattern from the local store around a place, up to `limit` messages on each side.
         case readAround(request: UInt64, topic: String, KeptPlace, ExcerptPart.Direction, limit: Int)
     }
 
     private let core: FeedCore
-    /// One search runs at a time.
+    /// Runs one search at a time.
     private let inOrder: SerialTasks
 
     init(_ core: FeedCore) { (self.core, inOrder) = (core, SerialTasks(core.tasks, core.queue)) }
@@ -40,21 +40,21 @@ struct SearchFeed: Sendable {
         }
     }
 
-    /// What is kept of a conversation around a place, or on one side of it.
+    /// The stored messages around a place, or on one side of it.
     private static func part(
         of topic: String, _ place: KeptPlace, _ direction: ExcerptPart.Direction, _ limit: Int, _ store: LocalStore
     ) async throws(RelayError) -> ExcerptPart {
         let pattern: TopicPattern
         do throws(TopicError) { pattern = try TopicPattern(topic) } catch { throw .invalidTopic("\(error)") }
         var part = ExcerptPart(direction: direction, messages: [])
-        /// The messages of the place's own stream, and whether no others lie beyond them.
+        /// The page's messages from the place's own stream, and whether there are no more beyond them.
         func shown(_ page: KeptPage) -> (messages: [TopicMessage], isEnd: Bool) {
             let messages = page.messages.filter { $0.place.stream == place.stream }
             return (messages.map(TopicsFeed.shown), page.isComplete || messages.count < page.messages.count)
         }
         if direction != .after {
             var end = place
-            // The message itself is the newest of the older ones.
+            // Includes the message at the place itself.
             if direction == .around { end.sequence += 1 }
             (part.messages, part.isOldest) = shown(try await store.messages(of: pattern, before: end, limit: limit))
         }
@@ -63,7 +63,7 @@ struct SearchFeed: Sendable {
             part.messages += newer.messages
             part.isNewest = newer.isEnd
         }
-        // Where something is missing between what the screen has then.
+        // Includes a gap between the part and the message that the screen already shows.
         var sequences = part.messages.map(\.sequence)
         if direction == .after { sequences.insert(place.sequence, at: 0) }
         if direction == .before { sequences.append(place.sequence) }

@@ -1,31 +1,31 @@
 import Relay
 
-/// What is kept on this machine: read before the network is asked, and written as the person goes on.
+/// The local store of the chat's state: read before the network is asked, and written as the user works.
 actor StoreFeed {
     enum Request: Equatable, Sendable {
-        /// Open the local store and tell what the person was at.
+        /// Open the local store and report where the user left off.
         case open
-        /// Keep which topics are joined, in their order.
+        /// Save the joined topics in order.
         case keepJoined([String])
         case keepLine(KeptLine)
-        /// Keep the text being written; an empty one is forgotten. It may take a moment.
+        /// Save a draft; an empty one is removed. It may take a moment.
         case keepDraft(Draft)
-        /// Keep that a name is ignored, or is no more.
+        /// Save whether a name is ignored.
         case keepIgnored(String, Bool)
-        /// Keep that a topic or pattern is muted, or is no more.
+        /// Save whether a topic or pattern is muted.
         case keepMuted(String, Bool)
-        /// Keep what was chosen about the screen; nil where that is what counts anyhow.
+        /// Save a choice about the screen; nil for the default.
         case keepChoice(DeskChoices.Name, Bool?)
-        /// Keep what is in view, to begin there at the next start. It may take a moment.
+        /// Save what is in view, for the next start to begin there. It may take a moment.
         case keepPlace(Place)
     }
 
     private let core: FeedCore
-    /// The joined topics, as far as this chat has told the local store.
+    /// The joined topics as this chat last saved them.
     private var keptTopics: [String] = []
-    /// Whether something that was to be kept at once waits in the local store, which took nothing.
+    /// Whether a change that should have been committed at once still waits after a failure.
     private var isBehind = false
-    /// What was told last of a trouble of the local store that is not over.
+    /// The last reported failure of the local store; nil once it has recovered.
     private var trouble: String?
 
     init(_ core: FeedCore) { self.core = core }
@@ -64,30 +64,30 @@ actor StoreFeed {
 
     // MARK: Writing
 
-    /// Keeps something now: no end of the program takes it from then on.
+    /// Commits before returning, so that the changes survive a crash.
     private func commit(_ changes: [StoreChange]) async {
         guard !changes.isEmpty, let store = await core.client.keptStore() else { return }
         do throws(RelayError) {
-            // What waits is older: written later, it would undo what is kept now.
+            // Waiting changes are older and must not overwrite these.
             if isBehind { try await store.flush() }
             isBehind = false
             try await store.commit(changes)
         } catch {
-            // It is kept as soon as the store takes something. Until then the store tells of it, once.
+            // The store writes it once it can, and reports the failure itself.
             isBehind = true
             await store.append([], changes)
         }
     }
 
-    /// Returns when all that was to be kept is kept, or cannot be: a try waits two seconds for another program that has
-    /// the store locked, and a full disk refuses at once.
+    /// Returns once everything is saved, or cannot be: an attempt waits two seconds for a program that has locked the
+    /// store, and fails at once on a full disk.
     func keepAll() async {
         guard let store = await core.client.keptStore() else { return }
         for _ in 0..<4 where (try? await store.flush()) != nil { return }
     }
 
-    /// Keeps which topics were joined and left here, and in which order they were put. Another chat may share the
-    /// store, and has joined others.
+    /// Saves which topics were joined, left or reordered here. Only differences, since another chat that shares the
+    /// store may have joined others.
     private func keepJoined(_ topics: [String]) async {
         let before = keptTopics
         keptTopics = topics
@@ -98,20 +98,19 @@ actor StoreFeed {
         await commit(left.map { .leave($0) } + joined.map { .join($0) } + order)
     }
 
-    /// Keeps something within a moment, together with what else comes: a draft and a mark of what was read at once,
-    /// behind the messages that came before.
+    /// Saves a change within a moment, together with others and after the messages that arrived before it.
     func keep(_ change: StoreChange) async {
         guard let store = await core.client.keptStore() else { return }
         await store.append([], [change])
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     func follow(_ openings: AsyncStream<LocalStore.Opening>) async {
         for await opening in openings {
             guard let words = Self.words(opening) else { continue }
             await core.send(.notice(words, isFailure: opening.error != nil))
-            // A failure that is told is in the log already.
+            // The notice of a failure is in the log already.
             if opening.error == nil { await core.send(.log(words)) }
         }
     }
@@ -128,17 +127,16 @@ actor StoreFeed {
         await core.send(.log(Self.words(news)))
     }
 
-    /// Says what is wrong with the local store, once until it is over, whoever finds it.
+    /// Reports a failure of the local store, once until it recovers.
     func tellTrouble(_ error: RelayError) async {
         guard trouble != error.words else { return }
         trouble = error.words
         await core.send(.notice(error.words, isFailure: true))
     }
 
-    /// What is said of the local store's opening; nil where all is well.
+    /// The notice about the local store's opening; nil if all is well.
     static func words(_ opening: LocalStore.Opening) -> String? {
         switch opening {
-        // That there is a new one where there was none is no news to anybody.
         case .nowhere, .found, .made: return nil
         case .failed(let error): return error.words
         case .readOnly(let path):

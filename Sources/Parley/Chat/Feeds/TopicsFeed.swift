@@ -1,32 +1,31 @@
 import Relay
 
-/// The joined topics: what they tell, what is written to them, and what the local store has of them.
+/// The joined topics: their events, the lines written to them, and their stored history.
 actor TopicsFeed {
     enum Request: Equatable, Sendable {
         case subscribe(topic: String)
         case unsubscribe(topic: String)
-        /// Have a topic rest while it is out of view, or follow it again, behind what came last.
+        /// Follow a topic, resuming after the last message received; or suspend it while it is out of view.
         case follow(topic: String, Bool)
         /// Fetch up to `limit` messages of `topic` that are older than `before`, or the newest ones: from the local
-        /// store, and from the network where that has none.
+        /// store, or from the network if that has too few.
         case loadHistory(topic: String, before: UInt64?, limit: Int)
-        /// Keep up to where a conversation was read. It may take a moment.
+        /// Save how far a conversation was read. It may take a moment.
         case keepReadMark(topic: String, sequence: UInt64)
-        /// Hand a line to the core, under the id that every attempt to send it has.
+        /// Hand a line to the core, under the id that all attempts to send it share.
         case publish(id: String, topic: String, text: String)
-        /// Hand a line that was not sent to the core once more, under its id.
+        /// Hand an unsent line to the core once more, under its id.
         case sendAgain(id: String, topic: String, text: String)
-        /// Forget lines and letters that were not sent.
+        /// Discard unsent lines and letters.
         case drop(ids: [String])
     }
 
     private let core: FeedCore
     private let store: StoreFeed
-    /// The joined topics, whose news go to the queue.
     private var subscriptions: [String: TopicEvents] = [:]
-    /// What reads back to what was read in each topic.
+    /// The tasks that load each topic's older unread messages.
     private var readBacks: [String: Task<Void, Never>] = [:]
-    /// The topics that rest while they are out of view.
+    /// The topics suspended while they are out of view.
     private var resting: Set<String> = []
 
     init(_ core: FeedCore, _ store: StoreFeed) { (self.core, self.store) = (core, store) }
@@ -44,7 +43,7 @@ actor TopicsFeed {
             subscriptions[topic]?.setOnScreen(isFollowed)
         case .loadHistory(let topic, let before, let limit): loadHistory(topic, before, limit)
         case .keepReadMark(let topic, let sequence):
-            // Without a stream nothing of it is kept.
+            // Without a stream nothing is kept.
             guard let stream = subscriptions[topic]?.source else { return }
             await store.keep(.readMark(topic, KeptPlace(stream: stream, sequence: sequence)))
         case .publish(let id, let topic, let text): await publish(id, topic, text, isAgain: false)
@@ -61,7 +60,7 @@ actor TopicsFeed {
 
     private func subscribe(_ topic: String) async {
         subscriptions.removeValue(forKey: topic)?.cancel()
-        // What was missed since then comes from the network, and nothing that is here already.
+        // The network sends what was missed, and nothing that is already stored here.
         let start = await restore(topic).map { SubscriptionStart.after($0) } ?? .new
         do throws(RelayError) {
             let subscription = try await core.client.messages(
@@ -75,12 +74,12 @@ actor TopicsFeed {
 
     var followedTopics: [String] { subscriptions.keys.filter { !resting.contains($0) } }
 
-    /// Older messages are loaded in parts of so many bytes, however large each of them is.
+    /// Limits each page of history to this many bytes, however large its messages are.
     private static let historyBytes = 16 << 20
 
     private func loadHistory(_ topic: String, _ before: UInt64?, _ limit: Int) {
         core.begin { [core] in
-            // A whole page that is kept is there at once; the network is asked for what is less.
+            // A full page in the store is shown at once; otherwise the network is asked.
             if let before, let page = try? await core.client.keptMessages(topic: topic, before: before, limit: limit),
                 page.messages.count == limit
             {
@@ -108,12 +107,11 @@ actor TopicsFeed {
         }
     }
 
-    // MARK: What is kept
+    // MARK: The local store
 
-    /// Shows the newest page of what is kept of a topic. What of the rest was not read comes behind it, for which
-    /// nobody waits.
+    /// Shows a topic's newest stored page first; older unread messages follow in the background.
     ///
-    /// - Returns: how far it was received; nil where nothing of it was.
+    /// - Returns: the place up to which the topic was received; nil if it never was.
     private func restore(_ topic: String) async -> KeptPlace? {
         guard let store = await core.client.keptStore(), let pattern = try? TopicPattern(topic) else { return nil }
         do throws(RelayError) {
@@ -123,7 +121,7 @@ actor TopicsFeed {
             let first = page.isComplete ? nil : page.messages.first?.place.sequence
             var isOpen = cursor == nil
             if page.messages.isEmpty {
-                // What was carried over from a damaged store is here, though nobody knows whether it is whole.
+                // Messages rescued from a damaged store, which may have gaps.
                 page = try await core.client.keptMessages(topic: topic, limit: ChatModel.historyPage, acrossHoles: true)
                 isOpen = isOpen || !page.messages.isEmpty
             }
@@ -133,8 +131,7 @@ actor TopicsFeed {
                 let ends = [newest.sequence, cursor.sequence]
                 isOpen = try await !store.holes(of: pattern, in: stream, among: ends).isEmpty
             }
-            // A stream that was made anew since then has nothing that was read. What was only read as history is not
-            // new.
+            // In a stream recreated since then, nothing was read. Messages only loaded as history are not new.
             let unmarked = cursor == nil ? newest?.sequence ?? 0 : 0
             let readThrough = mark.map { $0.stream == stream ? $0.sequence : 0 } ?? unmarked
             let kept = KeptTopic(
@@ -149,7 +146,7 @@ actor TopicsFeed {
         }
     }
 
-    /// Reads a topic so far back that what is not read can be counted.
+    /// Loads a topic far enough back to count its unread messages.
     private func readBack(_ topic: String, before sequence: UInt64, through readThrough: UInt64) {
         readBacks[topic]?.cancel()
         readBacks[topic] = core.begin { [core, store] in
@@ -182,10 +179,9 @@ actor TopicsFeed {
 
     // MARK: Writing
 
-    /// Hands a line to the core. Where the local store does not have one that is sent again, it is sent as what may be
-    /// stored already.
+    /// Hands a line to the core. A line to be sent again that the local store lacks is sent as possibly stored already.
     private func publish(_ id: String, _ topic: String, _ text: String, isAgain: Bool) async {
-        // What nobody here listens to comes back to nobody.
+        // Without a subscription the line would never be seen to arrive.
         if subscriptions[topic] != nil { await core.queue.labTap.withLockedValue(\.self)?.handsOver(id, to: topic) }
         do throws(RelayError) {
             if isAgain {
@@ -196,14 +192,14 @@ actor TopicsFeed {
                     }
                 }
             }
-            // A line waits for its writer's name where a token is to bring that.
+            // If the token is to name the writer, the line waits for it.
             let awaitsName = !core.connector.isNamed && core.connector.tokenCommand != nil
             let writer = core.client.user ?? (awaitsName ? nil : core.connector.user)
             try await core.client.submitLine(
                 topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id, mayBeStored: isAgain)
         } catch {
             var mayBeStored = false
-            // An earlier attempt may have reached the network, as what is kept of the line says.
+            // An earlier attempt may have reached the network, as the store knows.
             if isAgain, let kept = try? await core.client.notSent() {
                 mayBeStored = kept.contains { $0.id == id && $0.mayBeStored }
             }

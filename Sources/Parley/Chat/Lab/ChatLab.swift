@@ -3,43 +3,43 @@ import Relay
 import RelayFaults
 import RelayLab
 
-/// The lab of the chat: a proxy with faults between the chat's own client and its server, and the run that is made of
-/// what is done and typed meanwhile. The client keeps its identity, its outbox and its subscriptions.
+/// The chat's lab: a fault proxy between the chat's own client and its server, and the run that records what is done
+/// and typed meanwhile. The client keeps its identity, outbox and subscriptions.
 actor ChatLab {
     private let core: FeedCore
     private let client: RelayClient
     private let topics: TopicsFeed
     private let tap: LabTap
-    /// The way without the lab.
+    /// The route without the lab.
     private let route: RelayRoute
     private let proxy: FaultProxy
     private let session: LabSession
-    /// Why some acts cannot be done here.
+    /// The acts that are unavailable here, and why.
     nonisolated let hindrances: [LabAct.Name: LabHindrance]
-    /// Wakes whoever tells the screen how it goes; nil while nobody does.
+    /// Wakes the task that reports to the screen; nil while there is none.
     private nonisolated let news: NIOLockedValueBox<AsyncStream<Void>.Continuation?>
     private var telling: Task<Void, Never>?
     private var ticking: Task<Void, Never>?
     private var ping: Task<Void, Never>?
     private var hastening: Task<Void, Never>?
     private let witness: LabWitness
-    /// Finds from which place on each followed topic counts.
+    /// Finds the place from which each followed topic counts.
     private var witnessing: Task<[String: UInt64], Never>?
     private let sessions: SessionPolicy
     private let returning: ReturningServer?
 
     private static let title = "rehearsed in the chat"
-    /// How often a screen hears of the run at least, and at most.
+    /// The longest time between two reports to the screen, and the shortest.
     private static let tick = Duration.seconds(1)
     private static let pause = Duration.milliseconds(100)
-    /// How long the connection may take to come back through the proxy before the run begins without it.
+    /// How long to wait for the connection through the proxy before the run begins without it.
     private static let patience = Duration.seconds(10)
-    /// How long is waited for what is on its way at the end.
+    /// How long to wait at the end for messages in flight.
     private static let endPatience = Duration.seconds(15)
 
-    /// Puts the chat's client behind the proxy, and begins.
+    /// Routes the chat's client through the proxy, and begins.
     ///
-    /// - Throws: `RelayError`, where it is not known where the server is; `FaultError`, where no port can be had.
+    /// - Throws: `RelayError` if the server's address is unknown; `FaultError` if no port is free.
     init(_ core: FeedCore, _ topics: TopicsFeed, policy: NIOLockedValueBox<LifecyclePolicy>) async throws {
         let (client, connector) = (core.client, core.connector)
         (self.core, self.client, self.topics) = (core, client, topics)
@@ -68,14 +68,14 @@ actor ChatLab {
         await session.begin(connects: false)
         await session.record()
         core.queue.labTap.withLockedValue { [tap] in $0 = tap }
-        // What others store on these topics counts from now on.
+        // Messages that others store on these topics count from now on.
         let followed = await topics.followedTopics
         witnessing = Task { [witness] in await witness.ends(of: followed) }
     }
 
-    // MARK: The way through the proxy
+    // MARK: The route through the proxy
 
-    /// The server that the client goes to now, or would go to next; with a proxy on the way, that proxy.
+    /// The server that the client is connected to or would try next; with a configured proxy, that proxy.
     private static func target(of client: RelayClient, _ route: RelayRoute) async throws(RelayError) -> ServerAddress {
         if let proxy = route.proxy { return ServerAddress(host: proxy.host, port: proxy.port) }
         if let known = await client.knownServers.first { return known }
@@ -95,13 +95,13 @@ actor ChatLab {
             new.proxy = way
             return new
         }
-        // What a server tells of others leads around the proxy.
+        // The cluster's other addresses would bypass the proxy.
         new.followsCluster = false
         let address = proxy.address
         switch route.servers {
         case .fixed: new.servers = .fixed([address])
         case .discovered(let discover):
-            // Asking starts a network that is started on demand, perhaps at another port than before.
+            // Discovery may start the network on demand, perhaps on another port than before.
             new.servers = .discovered { () async throws(RelayError) in
                 let found = try await discover()
                 if let first = found.first { await proxy.forward(to: first, others: Array(found.dropFirst())) }
@@ -126,8 +126,8 @@ actor ChatLab {
         hasten()
     }
 
-    /// Whoever restores by a key waits for it: the next attempt comes at once, as with any key, but behind the one that
-    /// the key itself has begun, which may have been too early.
+    /// Retries at once after a restore, since the user is waiting. Any key starts an attempt, but the one that this key
+    /// started may have been too early.
     private func hasten() {
         hastening?.cancel()
         hastening = Task { [client] in
@@ -138,22 +138,21 @@ actor ChatLab {
         }
     }
 
-    /// What was done, as a scenario's file.
+    /// The recorded acts as a scenario file; nil if there are none.
     func scenario() async -> String? {
         let heading = await session.run.heading
         var settings = LabClientSettings()
         if let policy = heading?.policy { settings.reconnect = policy }
         if case .exclusive(let kick) = sessions { settings.session = kick.rawValue }
         guard let recording = await session.recording, !recording.isEmpty else { return nil }
-        // As the rehearsal of the background is here.
+        // As going to the background does here.
         if recording.has(.background) { settings.suspendAfter = .zero }
         return recording.scenario(title: Self.title, seed: heading?.seed, client: settings).text
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
-    /// Tells the screen how it goes, or does no more. While it does, the round trip is measured each time, for the
-    /// curve.
+    /// Starts or stops reporting to the screen. With each tick the round trip is measured, for the curve.
     func watch(_ isWatched: Bool) {
         telling?.cancel()
         ticking?.cancel()
@@ -186,25 +185,23 @@ actor ChatLab {
 
     // MARK: The end
 
-    /// Ends the run and has the client go to the server itself again, as soon as what is on its way has come.
-    ///
-    /// - Returns: what the run came to.
+    /// Ends the run once messages in flight have arrived, and routes the client directly to the server again.
     func end() async -> LabReport {
         let topics = Set(await topics.followedTopics)
         let wasShutOut = client.status.state == .disconnected && client.status.reason != .closedByUser
         let run = await session.end(patience: Self.endPatience, waits: false) { [self] in await settle(topics) }
         stopTelling()
-        // What is left to chance is nothing that was shown or saved any more.
+        // The run's seed no longer applies.
         await client.take(route, seed: .random(in: .min ... .max))
         returning?.session.withLockedValue { $0 = nil }
-        // Whom the rehearsal has shut out is let in again; who went offline stays so.
+        // A client that the rehearsal shut out reconnects; one that went offline stays offline.
         if wasShutOut { await client.beginConnecting() }
         await proxy.close()
         core.queue.labTap.withLockedValue { $0 = nil }
         return LabReport(run)
     }
 
-    /// Waits until every message that others stored has arrived. Those that have not when the time is up are missing.
+    /// Waits until every message that others stored has arrived. Those still outstanding at the time limit are missing.
     private func settle(_ topics: Set<String>) async {
         guard let places = await witnessing?.value.filter({ topics.contains($0.key) }), !places.isEmpty else { return }
         let stored = await witness.messages(since: places).filter { tap.counts($0) }
@@ -213,7 +210,7 @@ actor ChatLab {
         while !missing.isEmpty {
             let ledger = await session.run.ledger
             missing = stored.filter { !ledger.hasArrived(topic: $0.topic, sequence: $0.sequence) }
-            // A session that is over delivers nothing more; the next one recovers the rest.
+            // A session that has ended delivers nothing more; the next one recovers the rest.
             guard client.status.state != .disconnected, ContinuousClock.now < limit else { break }
             guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { break }
         }
@@ -223,8 +220,8 @@ actor ChatLab {
         }
     }
 
-    /// The chat ends: every fault is taken away. What the client still has leaves through the proxy, which ends with
-    /// the process.
+    /// Removes every fault as the chat ends. The client sends what it still has through the proxy, which ends with the
+    /// process.
     func leave() async {
         core.queue.labTap.withLockedValue { $0 = nil }
         stopTelling()
@@ -240,7 +237,7 @@ actor ChatLab {
 }
 
 extension RelayConfiguration {
-    /// The same for another client, whose link has no faults, and which keeps nothing.
+    /// A configuration for another client, without faults and without a store.
     func besideLab(_ route: RelayRoute) -> RelayConfiguration {
         var other = self
         other.route = route
@@ -251,11 +248,11 @@ extension RelayConfiguration {
     }
 }
 
-/// The chat's client as a client under test. What is sent and read is the chat's, which tells the run of it.
+/// The chat's client as a client under test. The chat itself sends and reads, and reports that to the run.
 private struct ChatSubject: LabSubject {
     private let client: RelayClient
     private let route: RelayRoute
-    /// What the person wants in the background, also where that was said during the rehearsal.
+    /// The user's background policy, including changes during the rehearsal.
     private let policy: NIOLockedValueBox<LifecyclePolicy>
     private let devices = NIOLockedValueBox<[RelayClient]>([])
 
@@ -267,13 +264,12 @@ private struct ChatSubject: LabSubject {
     var queuedCount: Int { client.queuedCount }
     func connect() async { await client.reconnect() }
 
-    /// The chat goes on; other devices end.
+    /// Closes the other devices; the chat goes on.
     func close() async {
         for other in devices.withLockedValue({ exchange(&$0, with: []) }) { await other.close() }
     }
 
-    /// The chat may keep its connection in the background for long, or for good; a rehearsal of that is about what
-    /// follows.
+    /// Suspends at once in the background, whatever the policy: the rehearsal is about what follows.
     func lifecycleChanged(_ event: LifecycleEvent) async {
         switch event {
         case .background:
@@ -301,12 +297,12 @@ private struct ChatSubject: LabSubject {
     }
 }
 
-/// A network's server side which has the chat come back when nothing keeps it out any more: a ban that is over is not
-/// over for a client whose session it has ended.
+/// A network's server side that also reconnects the chat once nothing keeps it out: a client whose session was ended by
+/// a ban does not return on its own.
 private struct ReturningServer: LabServerSide {
     private let server: any LabServerSide
     private let client: RelayClient
-    /// Who keeps what was done; set for as long as the lab lasts.
+    /// The session that records the reconnect; set while the lab lasts.
     let session = NIOLockedValueBox<LabSession?>(nil)
 
     init(_ server: any LabServerSide, _ client: RelayClient) { (self.server, self.client) = (server, client) }
@@ -315,7 +311,7 @@ private struct ReturningServer: LabServerSide {
         try await server.perform(act)
         switch act.name {
         case .unban, .readmit, .extend, .unblock:
-            // Who went offline stays so.
+            // A client that went offline stays offline.
             guard client.status.state == .disconnected, client.status.reason != .closedByUser else { return }
             await session.withLockedValue { $0 }?.reconnected()
             await client.beginConnecting()

@@ -2,29 +2,29 @@ import NIOConcurrencyHelpers
 import Relay
 import RelayLab
 
-/// The lab of the chat, while the connection goes through it.
+/// The chat's lab and its requests.
 actor LabFeed {
     enum Request: Equatable, Sendable {
-        /// Put the connection behind the lab's proxy and begin a rehearsal; `lab` tells what becomes of it.
+        /// Route the connection through the lab's proxy and begin a rehearsal, answered by a `lab` event.
         case open
-        /// Do something in it, one after the other.
+        /// Carry out acts, one at a time.
         case perform([LabDeed])
-        /// Tell how it goes about once a second, or no more.
+        /// Start or stop reporting progress about once a second.
         case watch(Bool)
-        /// Write what was done into a file, as a scenario.
+        /// Save the recorded acts as a scenario file.
         case save(path: String)
-        /// End it: everything is restored, and the connection goes to the server itself again.
+        /// End it: restore everything, and connect directly to the server again.
         case end
     }
 
     private let core: FeedCore
     private let topics: TopicsFeed
     private var lab: ChatLab?
-    /// The one that ended last, of which what was done can still be saved.
+    /// The last lab that ended, whose recording can still be saved.
     private var ended: ChatLab?
-    /// What becomes of the connection while the person is away, as it was said last.
+    /// The user's current background policy.
     let policy: NIOLockedValueBox<LifecyclePolicy>
-    /// Its own, since what was begun here is waited for when the chat ends.
+    /// Separate from the chat's, since the end of the chat waits for these.
     let tasks = ChatTasks()
     private let inOrder: SerialTasks
 
@@ -49,7 +49,7 @@ actor LabFeed {
         do {
             let lab = try await ChatLab(core, topics, policy: policy)
             self.lab = lab
-            // The screen asks for news where it shows the lab.
+            // The screen asks for reports itself while it shows the lab.
             await core.send(.lab(.opened(lab.hindrances)))
         } catch {
             await core.send(.lab(.failed(error: "\(error)")))
@@ -71,10 +71,9 @@ actor LabFeed {
         await core.send(.lab(.over(glance)))
     }
 
-    /// The chat ends: the network is left as it was found.
+    /// Leaves the network as it was found, as the chat ends.
     func leave() async {
-        // What an act under way changes can be undone only when it is known to be done; but nobody waits longer for the
-        // end of a program.
+        // An act in progress can be undone only once it is done, but the program's end must not wait any longer.
         _ = await within(.seconds(5)) { [inOrder] in await inOrder.finished() }
         tasks.end()
         guard let lab else { return }

@@ -2,16 +2,16 @@ import Relay
 import RelayLab
 import RelayNetwork
 
-/// What the chat's network is to the lab: how much of its server's side is in this person's hands.
+/// The chat's network as the lab sees it: how much of the server side the user controls.
 enum LabSite: Sendable {
-    /// Somebody else's.
+    /// A network run by someone else.
     case elsewhere
     /// The private network, with one server.
     case network(LabHostedNetwork)
-    /// The cluster of this machine, with where its servers are.
+    /// This machine's cluster and the addresses of its servers.
     case cluster(LocalCluster, [ServerAddress])
 
-    /// Why some acts cannot be done here.
+    /// The acts that are unavailable here, and why.
     ///
     /// - Parameter isShared: whether a user's sessions live side by side.
     func hindrances(isShared: Bool) -> [LabAct.Name: LabHindrance] {
@@ -27,7 +27,7 @@ enum LabSite: Sendable {
         return found
     }
 
-    /// The server's side; nil where it is somebody else's.
+    /// The server side; nil if someone else runs it.
     func server(of client: RelayClient, user: String) -> (any LabServerSide)? {
         switch self {
         case .elsewhere: nil
@@ -36,7 +36,7 @@ enum LabSite: Sendable {
         }
     }
 
-    /// Where newcomers are to go when a server cannot be reached: to the others of its cluster, as without the lab.
+    /// The other servers of the cluster, for the proxy to use when this one cannot be reached.
     func others(than target: ServerAddress) -> [ServerAddress] {
         guard case .cluster(_, let places) = self else { return [] }
         return places.filter { $0.port != target.port }

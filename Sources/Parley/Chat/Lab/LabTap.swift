@@ -2,28 +2,27 @@ import NIOConcurrencyHelpers
 import Relay
 import RelayLab
 
-/// Sees the chat's messages for the lab: which were handed over, what became of them, and all that arrived, whoever
-/// sent it. There is one for each run.
+/// Sees the chat's messages for a lab run: those submitted, their outcomes, and everything that arrives.
 final class LabTap: Sendable {
     private struct State {
-        /// The messages of the run, each with the subscription that it comes back by: another one, of a pattern, brings
-        /// it too.
+        /// The messages of the run, each with the subscription on which it counts as received; a pattern may bring it
+        /// too.
         var known: [String: (number: LabNumber, topic: String)] = [:]
-        /// The subscription by which the messages of a topic are counted; those of patterns may bring them too.
+        /// The subscription that counts each topic's messages; patterns may bring them too.
         var counted: [String: String] = [:]
-        /// How often each subscription's stream was made anew, with places that come again.
+        /// How often each subscription's stream was recreated, so that sequences recur.
         var restarts: [String: Int] = [:]
         var arrivals = 0
     }
 
     private let session: LabSession
     private let state = NIOLockedValueBox(State())
-    /// So many messages of a run are counted.
+    /// The most messages of a run that are counted.
     private static let limit = 100_000
 
     init(_ session: LabSession) { self.session = session }
 
-    /// A message is about to be handed to the client. One that is sent again is another one of the run.
+    /// A message is about to be handed to the client. Sending it again counts as another message.
     func handsOver(_ id: String, to topic: String) async {
         guard state.withLockedValue({ $0.known.count < Self.limit }), let number = await session.handedOver() else {
             return
@@ -31,7 +30,6 @@ final class LabTap: Sendable {
         state.withLockedValue { $0.known[id] = (number, topic) }
     }
 
-    /// A message has come further on its way.
     func take(_ news: PublishNews) async {
         guard let known = state.withLockedValue({ $0.known[news.id] }) else { return }
         if let (_, reason) = news.givenUp {
@@ -41,14 +39,13 @@ final class LabTap: Sendable {
         }
     }
 
-    /// A subscription has told something.
     func take(_ events: [TopicEvent], of subscription: String) async {
         for event in events {
             if let kind = kind(of: event, by: subscription) { await session.add(kind) }
         }
     }
 
-    /// What the run hears of an event; nil for nothing.
+    /// The run's event for a topic's event; nil for none.
     private func kind(of event: TopicEvent, by subscription: String) -> LabEvent.Kind? {
         switch event {
         case .message(let message):
@@ -65,7 +62,7 @@ final class LabTap: Sendable {
         }
     }
 
-    /// A message of another writer, if it is to be counted.
+    /// The arrival of another writer's message, if it counts.
     private func arrival(
         on topic: String, by subscription: String, _ sequence: UInt64, _ isRecovered: Bool
     ) -> LabEvent.Kind? {
@@ -80,7 +77,7 @@ final class LabTap: Sendable {
         }
     }
 
-    /// Whether a message is one of another writer whose arrival is counted.
+    /// Whether the arrival of a message counts: it is another writer's, and the stream was not recreated.
     func counts(_ message: TopicMessage) -> Bool {
         state.withLockedValue { state in
             (!message.mayBeFromHere || state.known[message.id] == nil) && state.restarts.isEmpty
@@ -88,7 +85,7 @@ final class LabTap: Sendable {
         }
     }
 
-    /// A subscription is over; another one may bring the same topics.
+    /// A subscription has ended; another one may bring its topics.
     func leave(_ subscription: String) {
         state.withLockedValue { state in state.counted = state.counted.filter { $0.value != subscription } }
     }

@@ -1,21 +1,20 @@
 import Relay
 
-/// Reads the followed topics over a connection of its own, without the lab's faults, to find messages that the chat did
-/// not receive.
+/// Reads the followed topics over its own connection, without the lab's faults, to find messages that the chat missed.
 struct LabWitness: Sendable {
     private let configuration: RelayConfiguration
 
-    /// Topics that are read at most, and messages of each.
+    /// The most topics to read, and messages of each.
     private static let (topicLimit, messageLimit) = (50, 10_000)
 
-    /// - Parameter route: the way without the lab.
+    /// - Parameter route: the route without the lab.
     init(_ configuration: RelayConfiguration, _ route: RelayRoute) {
         var own = configuration.besideLab(route)
         own.sessions = .shared
         self.configuration = own
     }
 
-    /// The stream sequence after the newest message of each topic. Topics that cannot be read are left out.
+    /// The stream sequence after each topic's newest message. Topics that cannot be read are left out.
     func ends(of topics: [String]) async -> [String: UInt64] {
         await reading { client in
             var ends: [String: UInt64] = [:]
@@ -27,7 +26,7 @@ struct LabWitness: Sendable {
         } ?? [:]
     }
 
-    /// The messages of each topic from a stream sequence on.
+    /// The messages of each topic from a stream sequence onwards.
     func messages(since places: [String: UInt64]) async -> [TopicMessage] {
         await reading { client in
             var messages: [TopicMessage] = []
@@ -39,7 +38,7 @@ struct LabWitness: Sendable {
         } ?? []
     }
 
-    /// Nil where there is no connection.
+    /// Runs the body with a connected client; nil if there is no connection.
     private func reading<Value: Sendable>(_ body: @Sendable (RelayClient) async -> Value) async -> Value? {
         let client = RelayClient(configuration: configuration)
         let isConnected = (try? await client.connect(timeLimit: 10)) != nil
