@@ -4,7 +4,7 @@ import Relay
 import RelayFaults
 import RelayNetwork
 
-/// What the program's end says to whoever called it (sysexits).
+/// The program's exit status (sysexits).
 struct CommandStatus: Hashable, ExpressibleByIntegerLiteral {
     let rawValue: Int32
 
@@ -26,7 +26,7 @@ extension ExitCode {
     init(of status: CommandStatus) { self.init(status.rawValue) }
 }
 
-/// A failure with its exit status and the sentence for standard error.
+/// A failure with its exit status and its sentence for standard error.
 struct CommandFailure: Error, Hashable {
     let code: CommandStatus
     let text: String
@@ -36,7 +36,7 @@ struct CommandFailure: Error, Hashable {
         self.text = text
     }
 
-    /// What an error means for whoever called the program; nil where that is not known.
+    /// The failure that an error means for the program's caller; nil if unknown.
     init?(of error: any Error) {
         switch error {
         case let error as CommandFailure: self = error
@@ -69,18 +69,18 @@ struct CommandFailure: Error, Hashable {
         self.init(code, error.description)
     }
 
-    /// Whether a command failed for want of a connection. What a call failed with, over a connection that was there, is
-    /// a failure of the command already.
+    /// Whether a command failed because there was no connection. Failures of calls over an existing connection are
+    /// `CommandFailure`s already.
     static func meansNoConnection(_ error: any Error) -> Bool {
         !(error is CommandFailure) && CommandFailure(of: error)?.code == .noConnection
     }
 
-    /// Whether it is that the network did not answer, and no refusal.
+    /// Whether the network did not answer, rather than refuse.
     var meansNoAnswer: Bool { code == .noConnection || code == .notAcknowledged }
 
     private static func code(_ error: RelayError) -> CommandStatus {
         switch error {
-        // The same call would meet the same conflict again, so this is no matter of time.
+        // The same call would meet the same conflict again, so waiting does not help.
         case .invalidTopic, .invalidMessage, .tooLarge, .invalidToken, .notFound, .invalidArgument, .conflict:
             return .badData
         case .invalidCredentials: return .badConfiguration
@@ -91,7 +91,7 @@ struct CommandFailure: Error, Hashable {
         case .connection(let reason): return code(reason)
         case .notInitialized, .notConnected, .needsConnection, .alreadyConnected, .outboxFull, .busy, .server:
             return .noConnection
-        // Nobody has that address; a disabled postbox may take letters later.
+        // An unknown address stays unknown; a disabled postbox may accept letters later.
         case .postboxNotAccepting(_, .unknownUser), .postboxNotAccepting(_, .unknownPostbox): return .badData
         case .postboxNotAccepting: return .noConnection
         }
@@ -111,14 +111,14 @@ struct CommandFailure: Error, Hashable {
 }
 
 extension ConnectionStatus {
-    /// The exit status of a program that ends while something waits for the connection: a session that ended says why,
-    /// and otherwise it is a matter of time.
+    /// The exit status of a program that ends while something waits for the connection: the reason if the session
+    /// ended, otherwise "not acknowledged".
     var codeOfEnd: CommandStatus {
         guard state == .disconnected, let reason, reason != .closedByUser else { return .notAcknowledged }
         return CommandFailure(.connection(reason)).code
     }
 
-    /// Why there is no connection, as a sentence behind another one; empty where there is one, or nobody knows.
+    /// Why there is no connection, as a sentence to append; empty if there is one or the reason is unknown.
     var hindrance: String {
         guard state != .connected, let reason else { return "" }
         return " " + reason.words
@@ -126,8 +126,8 @@ extension ConnectionStatus {
 }
 
 extension RelayClient {
-    /// A call's failure with what the client knows of the connection: a call that was not answered in time, or that
-    /// needs a connection, does not say why there is none.
+    /// A call's failure with the reason why there is no connection, which errors for a timeout or a missing connection
+    /// do not contain.
     nonisolated func explained(_ error: RelayError) -> CommandFailure {
         let failure = CommandFailure(error)
         switch error {
@@ -138,7 +138,7 @@ extension RelayClient {
     }
 }
 
-/// Says what went wrong, where that was not said yet, and gives the exit status for it.
+/// Prints what went wrong, unless ArgumentParser will, and returns the exit status for it.
 func reported(_ error: any Error) -> any Error {
     guard let failure = CommandFailure(of: error) else { return error }
     Output.complain("parley: " + failure.text)

@@ -1,14 +1,14 @@
 import ArgumentParser
 
-/// What the commands are called, and which of them a mistyped word may mean.
+/// The names of the commands, and suggestions for mistyped ones.
 struct CommandNames {
-    /// Each command's words behind the program's name, as in `["inbox", "list"]`.
+    /// Each command's words after the program's name, as in `["inbox", "list"]`.
     let paths: [[String]]
 
-    /// Those below a command, at every depth, and what ArgumentParser adds; hidden ones are left out.
+    /// All visible commands below one, at every depth, and ArgumentParser's `help`.
     init(below root: any ParsableCommand.Type) { paths = Self.paths(below: root) + [["help"]] }
 
-    /// Names that are each a command by itself.
+    /// Top-level commands.
     init(_ names: [String]) { paths = names.map { [$0] } }
 
     private static func paths(below command: any ParsableCommand.Type) -> [[String]] {
@@ -19,32 +19,29 @@ struct CommandNames {
         }
     }
 
-    /// Whether a word is a command by itself.
+    /// Whether a word is a top-level command.
     func contains(_ word: String) -> Bool { paths.contains([word]) }
 
-    /// The commands that a word is most like, as they are typed; none where it is like none.
+    /// The commands most similar to a word, as they are typed; empty if none is similar.
     ///
-    /// A word is like a name that it becomes by one slip: a letter too many, too few or another one, or two that
-    /// changed places; for long names by two. Names of commands below others count from four letters on, since short
-    /// ones are like too many topics.
+    /// A name is similar if one slip separates it from the word: an extra, missing or wrong letter, or two swapped;
+    /// for long names, two slips. Names of subcommands need four letters, since shorter ones resemble too many topics.
     func near(_ word: String) -> [String] {
         let typed = Array(word.lowercased().unicodeScalars)
-        // Nothing longer is like a command, whatever it is.
         guard (2...32).contains(typed.count) else { return [] }
         let like = paths.compactMap { path -> (rank: Int, path: [String])? in
             guard let name = path.last.map({ Array($0.unicodeScalars) }) else { return nil }
             let (shorter, isNested) = (min(typed.count, name.count), path.count > 1)
             guard !isNested || shorter >= 4 else { return nil }
             let slips = Self.slips(typed, name)
-            // Of equals, the one that is a command by itself is meant.
+            // A top-level command wins a tie.
             return slips <= (!isNested && shorter >= 7 ? 2 : 1) ? (2 * slips + (isNested ? 1 : 0), path) : nil
         }
         let best = like.map(\.rank).min()
         return like.filter { $0.rank == best }.map { $0.path.joined(separator: " ") }
     }
 
-    /// How many slips lead from one word to the other: the Damerau-Levenshtein distance, each pair of neighbours
-    /// changing places at most once.
+    /// The Damerau-Levenshtein distance of two words, in its restricted form: no pair of neighbours is swapped twice.
     private static func slips(_ left: [UnicodeScalar], _ right: [UnicodeScalar]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)

@@ -3,9 +3,9 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// Who to be and where to connect, as far as the command line says.
+/// The flags that say who to be and where to connect.
 protocol ConnectionFlags {
-    /// The profiles of the configuration file: one, but for the chat.
+    /// Profiles of the configuration file; only the chat takes more than one.
     var profiles: [String] { get }
     var server: [String] { get }
     var creds: String? { get }
@@ -15,7 +15,7 @@ protocol ConnectionFlags {
     var log: String? { get }
 }
 
-/// The flags of one profile, or none. Making a parser for them would take a tenth of the start.
+/// The flags of one profile, or none. Setting up a parser for them would take a tenth of the start-up time.
 struct NoConnectionFlags: ConnectionFlags {
     var profiles: [String] = []
     let server: [String] = []
@@ -26,7 +26,7 @@ struct NoConnectionFlags: ConnectionFlags {
     var log: String?
 }
 
-/// Who to be and where to connect, and what is logged of it, for every subcommand but the lab's.
+/// Who to be, where to connect and where to log it, for every subcommand but the lab's.
 struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var target: ConnectionTarget
 
@@ -81,14 +81,14 @@ struct ConnectTimeoutOption: ParsableArguments {
         throw ValidationError("--connect-timeout takes a number of seconds above 0, or a length such as 1m.")
     }
 
-    /// The time; nil where nothing, or no time, is given.
+    /// The time; nil if none, or an invalid one, is given.
     var time: Duration? {
         guard let connectTimeout, let seconds = PastTime.seconds(connectTimeout), Profile.isConnectTimeout(seconds)
         else { return nil }
         return .seconds(seconds)
     }
 
-    /// The plan, with the flag instead of the profile's.
+    /// The plan with the flag's time, if given, instead of the profile's.
     func applied(to plan: ConnectionPlan) -> ConnectionPlan {
         var plan = plan
         plan.connectTimeout = time ?? plan.connectTimeout
@@ -99,8 +99,8 @@ struct ConnectTimeoutOption: ParsableArguments {
 extension ConnectionFlags {
     var profile: String? { profiles.first }
 
-    /// These flags for each of several profiles. Refuses a profile that is named twice, and flags or variables that say
-    /// who to be.
+    /// These flags for each of several profiles. Refuses a profile named twice, and flags or variables that say who to
+    /// be.
     func each(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> [NoConnectionFlags] {
         let flags = [("--server", !server.isEmpty), ("--creds", creds != nil), ("--as", user != nil)]
         let variables = ["PARLEY_API_KEY", "PARLEY_SECRET", "PARLEY_TOKEN"].map { ($0, environment[$0] != nil) }
@@ -116,7 +116,7 @@ extension ConnectionFlags {
         return profiles.map { NoConnectionFlags(profiles: [$0], config: config, proxy: proxy, log: log) }
     }
 
-    /// Where flags, then the environment, then the configuration file say to connect.
+    /// The connection that flags, environment and configuration file describe, in this order of precedence.
     func plan(
         _ environment: [String: String] = ProcessInfo.processInfo.environment, file: ConfigurationFile? = nil
     ) throws -> ConnectionPlan {
@@ -161,7 +161,7 @@ extension ConnectionFlags {
         return plan
     }
 
-    /// The profile, with what the flags say instead of it.
+    /// The profile, overridden by the flags.
     func effectiveProfile(_ environment: [String: String], file: ConfigurationFile? = nil) throws -> Profile {
         guard profiles.count < 2 else {
             throw CommandFailure(.usage, "Several profiles need the chat's screen; name one here.")
@@ -190,7 +190,7 @@ extension ConnectionFlags {
         return profile
     }
 
-    /// Where to connect, and what the interactive client goes by. The configuration file is read once for both.
+    /// The plan and the interactive client's configuration; the file is read once for both.
     func chat(
         _ environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> (plan: ConnectionPlan, configuration: ChatConfiguration) {
@@ -218,7 +218,7 @@ extension ConnectionFlags {
             if creds != nil {
                 throw CommandFailure(.usage, "--creds needs a server: add --server URL.")
             }
-            // By --as the profile's credentials do not count.
+            // With --as the profile's credentials do not count.
             if case .file = source, user == nil {
                 throw ConfigurationFile.failure("The profile's creds: \(Profile.needsServers).")
             }
@@ -247,8 +247,8 @@ extension ConnectionFlags {
         return .servers(addresses, try source.credentials(), user: profile.user)
     }
 
-    /// The login's name as far as it can be a user's name: the environment's, or else the account's. A service or a
-    /// container has mostly the account alone.
+    /// The login name from the environment or else the account, reduced to a valid user name. Services and containers
+    /// often have only the account.
     static func loginName(
         _ environment: [String: String], account: () -> String? = { UserAccount.current()?.name }
     ) -> String {
@@ -262,7 +262,7 @@ extension ConnectionFlags {
 }
 
 extension Profile {
-    /// How the connection is secured; nil where the profile does not say.
+    /// The TLS options; nil if the profile has none.
     func tls(_ environment: [String: String]) -> TLSOptions? {
         guard tlsAuthority != nil || tlsCertificate != nil || tlsKey != nil || tlsFirst != nil else { return nil }
         func path(_ text: String?) -> String? { text.map { UserFolders.expanded($0, environment) } }
@@ -275,7 +275,7 @@ extension Profile {
 /// Where and how to connect, as the command line, the environment and the configuration file say.
 struct ConnectionPlan: Sendable {
     enum Target: Sendable {
-        /// With the user's credentials where the environment holds some; nil for those that this machine keeps.
+        /// With the user's credentials from the environment; nil for those that this machine keeps.
         case privateNetwork(user: String, RelayCredentials? = nil)
         case servers([ServerAddress], RelayCredentials, user: String?)
     }
@@ -284,26 +284,26 @@ struct ConnectionPlan: Sendable {
     var reconnect = ReconnectPolicy.parley
     var reconnectName = "parley"
     var namespace: RelayConfiguration.Namespace?
-    /// The names to go by while the network's own service does not answer.
+    /// The names to use while the network's own service does not answer.
     var rememberedNamespace: RelayConfiguration.Namespace?
     var tls: TLSOptions?
     var proxy: ProxyAddress?
-    /// Whether what stays connected may be connected more than once.
+    /// Whether a user may have several sessions at once.
     var sessions = SessionPolicy.shared
     /// Nil for the machine's name.
     var device: String?
     var tokenCommand: TokenCommand?
-    /// Whether nothing says how to sign in on servers other than the private network's.
+    /// Whether there are no credentials for servers other than the private network's.
     var isAnonymous = false
     /// The file that the library's log is appended to; nil for none.
     var log: String?
     /// The file of the interactive client's local store; nil keeps nothing.
     var store: String?
     var retention = RetentionPolicy.parley
-    /// How long the first connection of chat, watch and tail may take; nil where nothing is said.
+    /// How long the first connection of chat, watch and tail may take; nil if unset.
     var connectTimeout: Duration?
     var suspendAfter: Double?
-    /// Whether an interactive client watches its background and foreground; nil where the profile does not say.
+    /// Whether an interactive client watches for background and foreground; nil if the profile does not say.
     var handlesLifecycle: Bool?
     var watchesLifecycle: Bool { handlesLifecycle ?? true }
     var appearance = Appearance()
@@ -316,7 +316,7 @@ struct ConnectionPlan: Sendable {
         }
     }
 
-    /// The user's name, as far as it is known without a connection.
+    /// The user's name, if known without a connection.
     var userName: String? {
         switch target {
         case .privateNetwork(let user, _): user
@@ -324,7 +324,7 @@ struct ConnectionPlan: Sendable {
         }
     }
 
-    /// Who is to be signed in where, as far as that is known before anything is read or made for it.
+    /// The user and network, as far as they are known before any file is read or made.
     var identity: Identity {
         let network =
             switch target {

@@ -3,24 +3,24 @@ import Relay
 import RelayLab
 import RelayNetwork
 
-/// Makes clients for a plan, and keeps the private network alive as long as it exists.
+/// Makes clients for a plan, and keeps the private network alive while it exists.
 struct Connector: Sendable {
     let configuration: RelayConfiguration
     let user: String
-    /// Whether the credentials name the user; otherwise any user may have the name.
+    /// Whether the user is known; otherwise `user` is a placeholder.
     let isNamed: Bool
-    /// The network's name after the user's, as in `alice@local`.
+    /// The network's name as shown after the user's, as in `alice@local`.
     let network: String
     private let plan: ConnectionPlan
     private let lease: LeaseKeeper?
-    /// The server's side of the private network; nil on others.
+    /// The private network's server side; nil on other networks.
     private let labServer: LabHostedNetwork?
 
     var tokenCommand: TokenCommand? { plan.tokenCommand }
     var connectTimeout: Duration? { plan.connectTimeout }
     var reconnectName: String { plan.reconnectName }
 
-    /// What the network is to the lab now. A proxy leads elsewhere, to where this machine's cluster is not.
+    /// The network as the lab sees it. Servers behind a proxy are not taken for this machine's cluster.
     var labSite: LabSite {
         if let labServer { return .network(labServer) }
         let cluster = LocalCluster.standard()
@@ -34,24 +34,24 @@ struct Connector: Sendable {
     enum Purpose: Sendable {
         /// One piece of work, next to any other connections of its user.
         case work
-        /// Sending many lines, of which so many are under way at most.
+        /// Sending many lines, with at most this many in flight.
         case lines(underWay: Int)
-        /// Being connected: it takes part in the rule of one session for each user.
+        /// Staying connected, subject to the rule of one session per user.
         case presence
-        /// Being connected for a person at the screen, whose store is kept on this machine.
+        /// Staying connected for an interactive user, with a local store.
         case chat(LifecyclePolicy)
-        /// Sending what the user's chats have left on this machine: that of these identifiers, or all.
+        /// Sending what the user's chats left in the local outbox: the messages with these identifiers, or all.
         case outbox(only: Set<String>?)
     }
 
-    /// Finds out quickly whether a plan can be prepared at all, for whoever shows something before it is.
+    /// Checks quickly whether a plan can be prepared at all, before a screen is shown.
     static func check(_ plan: ConnectionPlan) throws {
         guard case .privateNetwork(let user, _) = plan.target else { return }
         _ = try UserName(user)
         try NetworkDirectory.standard().checkServer()
     }
 
-    /// Prepares a plan: files are read or made, nothing is dialled.
+    /// Prepares a plan: reads or makes files, but does not connect.
     init(_ plan: ConnectionPlan, for purpose: Purpose = .work) throws {
         var prepared: RelayConfiguration
         self.plan = plan
@@ -67,7 +67,7 @@ struct Connector: Sendable {
             prepared = RelayConfiguration(
                 servers: .discovered { () throws(RelayError) in
                     do throws(NetworkError) { return try await keeper.addresses() } catch {
-                        // The reason is part of a sentence.
+                        // The reason becomes part of a sentence.
                         var words = error.description
                         if words.hasSuffix(".") { words.removeLast() }
                         throw RelayError.connection(.unreachable(words))
@@ -80,7 +80,7 @@ struct Connector: Sendable {
             prepared = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
         }
         prepared.reconnect = plan.reconnect
-        // RelayX's window empties the queue; what was in it is kept as not sent.
+        // RelayX's window empties the queue and keeps its messages as not sent.
         if plan.reconnectName == "relayx" { prepared.outbox = .relayx }
         prepared.namespace = plan.namespace
         prepared.rememberedNamespace = plan.rememberedNamespace
@@ -101,7 +101,7 @@ struct Connector: Sendable {
             if let store = plan.store {
                 prepared.store = .file(store)
                 prepared.retention = plan.retention
-                // What waits when the chat ends, by its person or with the terminal, leaves at the next start.
+                // Messages still queued when the chat ends are sent at the next start.
                 prepared.outbox.discardsOnClose = false
             }
         case .outbox(let choice):
@@ -112,8 +112,8 @@ struct Connector: Sendable {
         configuration = prepared
     }
 
-    /// A connected client. The private network is started first, so that its own failure is what is reported. Without a
-    /// deadline it has 30 seconds to start, and the connection 10.
+    /// A connected client. The private network is started first, so that its own failure is reported. Without a
+    /// deadline, the network has 30 seconds to start and the connection 10.
     func connect(by deadline: ContinuousClock.Instant? = nil) async throws -> RelayClient {
         let client = try await client(by: deadline)
         do {
@@ -125,8 +125,7 @@ struct Connector: Sendable {
         return client
     }
 
-    /// A failure in the command line's words: a server that refuses somebody who has not said who it is asks for
-    /// credentials, and which option gives them only the command line knows.
+    /// Replaces a server's refusal of an anonymous user by advice on the command line's credentials options.
     func explained(_ error: any Error) -> any Error {
         guard plan.isAnonymous, case .connection(.authenticationFailed)? = error as? RelayError else { return error }
         return CommandFailure(
@@ -135,16 +134,15 @@ struct Connector: Sendable {
                 + "PARLEY_SECRET, or PARLEY_TOKEN.")
     }
 
-    /// A client that is not connected yet. The private network is started first, by default within 30 seconds.
+    /// A client that is not connected yet. Starts the private network first, by default within 30 seconds.
     func client(by deadline: ContinuousClock.Instant? = nil) async throws -> RelayClient {
         try await lease?.acquire(within: deadline.map { max(.zero, $0 - .now) } ?? .seconds(30))
         return RelayClient(configuration: configuration)
     }
 
-    /// How this program is started again as the network's host.
+    /// The command that starts this program as the network's host.
     static var hostCommand: [String] { [executablePath, "network", "host"] }
 
-    /// Where this program is.
     static var executablePath: String {
         #if os(Linux)
             if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
@@ -166,7 +164,7 @@ actor LeaseKeeper {
         guard lease == nil else { return }
         let acquired = try await NetworkLease.acquire(
             directory: directory, hostCommand: Connector.hostCommand, timeout: limit)
-        // Two callers may have waited at the same time; one share is enough.
+        // Another caller may have acquired one meanwhile.
         if lease == nil { lease = acquired } else { acquired.release() }
     }
 

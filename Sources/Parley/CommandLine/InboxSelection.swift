@@ -1,13 +1,13 @@
 import ArgumentParser
 import Relay
 
-/// Which letters a command is about: all, or those of some postboxes.
+/// The letters that a command applies to: all, or those of some postboxes.
 enum InboxSelection: Equatable {
     case all
     case postboxes(Set<String>)
 
-    /// Those of a postbox, by its identifier or name, and of a persona (Sudo). One that is not among the user's
-    /// postboxes, as far as these are known, is refused: mistyped, it would look as if it were empty.
+    /// Selects by postbox, given by identifier or name, and by persona (Sudo). Refuses a postbox that is not among the
+    /// known ones, since a mistyped name would look like an empty postbox.
     init(postbox: String?, persona: String?, among known: [Postbox]?) throws(CommandFailure) {
         var known = known
         if let persona {
@@ -27,19 +27,19 @@ enum InboxSelection: Equatable {
         }
     }
 
-    /// The one postbox that is meant; nil where there may be several.
+    /// The selected postbox, if there is exactly one.
     var onlyPostbox: String? { if case .postboxes(let ids) = self, ids.count == 1 { ids.first } else { nil } }
 
-    /// The identifiers of a page's letters that are meant, those that cannot be read after the others.
+    /// The identifiers of a page's selected letters, unreadable ones last.
     func ids(in page: ListOutput<PostboxMessage>) -> [String] {
         let letters = page.items.map { ($0.id, $0.postboxId) } + page.unreadable.map { ($0.id, $0.postboxId) }
         return letters.filter { means(postbox: $0.1) }.map(\.0)
     }
 
-    /// Whether a postbox's letters are meant.
+    /// Whether a postbox's letters are selected.
     func means(postbox: String) -> Bool { if case .postboxes(let ids) = self { ids.contains(postbox) } else { true } }
 
-    /// The identifier of a postbox by its identifier or name.
+    /// The identifier of a postbox given by identifier or name.
     static func id(of name: String?, among known: [Postbox]?) throws(CommandFailure) -> String? {
         guard let name, let known else { return name }
         if let postbox = known.first(where: { $0.id == name }) ?? known.first(where: { $0.name == name }) {
@@ -51,8 +51,8 @@ enum InboxSelection: Equatable {
     }
 }
 
-/// A page of those letters in a list that are wanted. A place in the list stands for where the next page begins, so
-/// that each letter is on one page, whatever comes and goes between two of them.
+/// A page of the wanted letters of a list. The next page begins at a place in the list rather than at a count, so that
+/// each letter is on one page even if letters are added or deleted in between.
 struct InboxPage {
     private let limit: Int
     private let isWanted: (PostboxMessage) -> Bool
@@ -63,7 +63,7 @@ struct InboxPage {
         self.isWanted = isWanted
     }
 
-    /// Takes in the next page of the whole list; returns where to go on reading, or nil where nothing more is needed.
+    /// Takes in the next page of the full list; returns the token to continue with, or nil when the page is complete.
     mutating func take(_ page: ListOutput<PostboxMessage>) -> String? {
         let unreadable = page.unreadable.filter { isWanted(PostboxMessage($0)) }
         for letter in page.items where isWanted(letter) {
@@ -71,7 +71,7 @@ struct InboxPage {
                 output.items.append(letter)
                 continue
             }
-            // One more than are wanted tells where the next page begins.
+            // The first letter too many is where the next page begins.
             let next = PostboxMessageID(letter.id)
             output.nextToken = next.map { PageToken(incarnation: $0.incarnation, sequence: $0.sequence).text }
             output.unreadable += unreadable.filter { other in
@@ -85,7 +85,7 @@ struct InboxPage {
     }
 }
 
-/// The options of commands that are about a part of the letters.
+/// Options that select letters.
 struct InboxSelectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only letters of this postbox.", valueName: "id"))
     var postbox: String?
@@ -95,32 +95,33 @@ struct InboxSelectionOptions: ParsableArguments {
 
     var isAll: Bool { postbox == nil && sudoId == nil }
 
-    /// The selected letters. For all, the network's host, which may be slow or away, need not be asked. A command that
-    /// does more than read gives no `plan`, and relies on the network alone for a persona's postboxes.
+    /// The selected letters. The network's host, which may be slow or away, is asked only if an option is given.
+    ///
+    /// - Parameter plan: nil for commands that do more than read, which must not rely on stored postboxes.
     func selection(_ client: RelayClient, orKept plan: ConnectionPlan? = nil) async throws -> InboxSelection {
         if isAll { return .all }
         let known: [Postbox]? =
             if let sudoId {
                 try await client.postboxes(of: sudoId, orKept: plan)
             } else {
-                // A postbox is named by its identifier too, for which the network is not needed.
+                // Optional, since an identifier needs no lookup.
                 try? await client.postboxes()
             }
         return try InboxSelection(postbox: postbox, persona: sudoId, among: known)
     }
 
-    /// Whether a letter that is kept is meant, as far as this machine knows.
+    /// Whether a stored letter is selected, as far as this machine knows.
     func means(_ letter: PostboxMessage) -> Bool {
         (postbox ?? letter.postboxId) == letter.postboxId && (sudoId ?? letter.sudoId) == letter.sudoId
     }
 }
 
 extension RelayClient {
-    /// The postboxes among which a persona's are. Where the network does not answer, they are those that this machine
-    /// keeps, if the persona has one of them, and a complaint says how old they are.
+    /// The user's postboxes, to look up a persona's. If the network does not answer, falls back to the stored ones if
+    /// the persona has one of them, and says how old they are.
     nonisolated func postboxes(of persona: String, orKept plan: ConnectionPlan?) async throws -> [Postbox] {
         do throws(RelayError) { return try await postboxes() } catch {
-            // Why a session has ended is known a moment later, to whoever waits for that.
+            // The caller learns a moment later why the session has ended.
             if case .connection = error { throw error }
             let failure = explained(error)
             guard failure.meansNoAnswer else { throw failure }
@@ -133,7 +134,7 @@ extension RelayClient {
         }
     }
 
-    /// A page of the letters that are meant; see ``listMessages(limit:nextToken:)``.
+    /// A page of the selected letters; see ``listMessages(limit:nextToken:)``.
     func page(
         of selection: InboxSelection, limit: Int, nextToken: String?
     ) async throws(RelayError) -> ListOutput<PostboxMessage> {
@@ -150,8 +151,8 @@ extension RelayClient {
 }
 
 extension PostboxMessage {
-    /// The letter as that of the persona that was asked for, where its postbox is one of that persona's and the network
-    /// does not say whose it is: it is the owner's then.
+    /// The letter, attributed to the requested persona if it is in one of its postboxes and the network only names the
+    /// owner.
     func belonging(to persona: String?, by selection: InboxSelection) -> PostboxMessage {
         guard let persona, sudoId == ownerId, selection.means(postbox: postboxId) else { return self }
         var letter = self

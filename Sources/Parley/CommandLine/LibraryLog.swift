@@ -6,18 +6,18 @@ import Relay
 import RelayNetwork
 import Terminal
 
-/// The file that `--log` names: an entry of the library's log is a line of it.
+/// The file that `--log` names, with a line for each entry of the library's log.
 ///
-/// Whoever logs does not wait for the disk: one thread writes, in order. The process's end waits for it.
+/// Logging does not wait for the disk: one thread writes, in order. The process waits for it at exit.
 final class LibraryLog: Sendable {
     private struct State {
         var waitingBytes = 0
         var leftOut = 0
     }
 
-    /// So much may wait for a slow disk; further entries are left out, and the file says how many.
+    /// The most bytes that may wait for a slow disk; further entries are dropped, and the file says how many.
     private static let limit = 4 << 20
-    /// The files of this process by their paths, for several clients with one log.
+    /// The open logs of this process by path, since several clients may share one.
     private static let files = NIOLockedValueBox<[String: LibraryLog]>([:])
 
     private let descriptor: Int32
@@ -29,12 +29,12 @@ final class LibraryLog: Sendable {
         writer.start()
     }
 
-    /// A logger that appends to a file, which is made where there is none and which its owner alone can read then.
+    /// A logger that appends to a file. A new file is readable by its owner only.
     static func logger(appendingTo path: String) throws(CommandFailure) -> Logger {
         let file = if let known = files.withLockedValue({ $0[path] }) { known } else { try opened(path) }
         return Logger(label: "parley") { _ in
             LineLogHandler(logLevel: .debug) { level, text in
-                // What a server says is in it.
+                // The text may contain a server's words.
                 file.append("\(SafeText("\(WallClock.now.iso8601) \(level) \(text)"))\n")
             }
         }
@@ -83,7 +83,7 @@ final class LibraryLog: Sendable {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            // A full disk must not end a chat: what has no room is missing.
+            // A full disk must not end a chat; the entry is lost.
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }

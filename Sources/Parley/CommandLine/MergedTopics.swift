@@ -2,23 +2,22 @@ import Relay
 
 /// Several subscriptions to one stream, read as one: in the stream's order, each message once.
 ///
-/// A `TopicMerge` decides what comes next. Here is what it needs: readers, and a clock. A subscription that is far
-/// ahead of the others is not read meanwhile, so that what waits stays on the server.
+/// A `TopicMerge` decides what comes next; this supplies readers and a clock. A subscription that is far ahead of the
+/// others is not read meanwhile, so that its messages stay on the server.
 struct MergedTopics: Sendable {
     let subscriptions: [TopicEvents]
     /// Whether two of them may bring the same message.
     let mayRepeat: Bool
 
-    /// What the merge is waiting for.
     private enum Arrival: Sendable {
-        /// What a subscription has brought; nil at its end.
+        /// A subscription's news; nil at its end.
         case news([SubscriptionNews<TopicEvent>]?, source: Int)
-        /// A moment that the merge has named.
+        /// The moment at which the merge asked to be woken.
         case moment(ContinuousClock.Instant)
     }
 
-    /// Hands events over as they come, until `body` returns false or every subscription has ended. Before it throws
-    /// what ended one early, it hands over what the others have brought by then.
+    /// Hands events over as they arrive, until `body` returns false or every subscription has ended. If one fails, the
+    /// events of the others are handed over before the error is thrown.
     func read(_ body: @Sendable ([TopicEvent]) -> Bool) async throws {
         try await withThrowingTaskGroup(of: Arrival.self) { group in
             defer { group.cancelAll() }
@@ -34,7 +33,7 @@ struct MergedTopics: Sendable {
                         return .news(try await iterator.nextNews(), source: source)
                     }
                 }
-                // An alarm that turns out to be too early only has the merge asked once more.
+                // An alarm that goes off too early merely asks the merge once more.
                 if let moment = merge.wakeUp, alarms.allSatisfy({ moment < $0 }) {
                     alarms.append(moment)
                     group.addTask {

@@ -1,14 +1,13 @@
 import Platform
 
-/// How many files, sockets among them, the process may open. The network library ends a process that has too few.
+/// The limit on the process's open files and sockets. The network library ends a process that runs out of them.
 enum OpenFileLimit {
-    /// What the process raises its own limit to, where it may.
     private static let usual: rlim_t = 1_024
 
-    /// Raises the limit as far as that helps; returns why the process cannot go on, or nil where it can.
+    /// Raises the limit to the usual one if allowed; returns why the process still cannot run, or nil if it can.
     static func mistake() -> String? {
         raise()
-        // Three for each thread of the network library, and those of the local store, the connection and the terminal.
+        // Three per thread of the network library, plus those of the local store, the connection and the terminal.
         let needed = 32 + 3 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         let free = available(upTo: needed)
         guard free < needed else { return nil }
@@ -28,7 +27,7 @@ enum OpenFileLimit {
         _ = setrlimit(kind, &limit)
     }
 
-    /// How many the process can still open: whatever is open already, and whatever the whole system has left.
+    /// The number of files that can still be opened, found by opening them, since the system's own limit counts too.
     private static func available(upTo count: Int) -> Int {
         var opened: [Int32] = []
         while opened.count < count {

@@ -8,15 +8,17 @@ extension RelayClient {
         let signal: Int32
     }
 
-    /// The session ended, after what its last attempt failed with.
+    /// The session ended; `cause` is the failure of its last attempt.
     private struct Ending: Error {
         let reason: ConnectionReason
         let cause: ConnectionReason?
     }
 
-    /// Runs the body until it returns. A session that ends meanwhile ends it too: a kick or a ban, say. A signal, or
-    /// what the body throws, closes the client first, so that what it holds on the network is free at once. It throws
-    /// what the body throws, ``RelayError/connection(_:)`` with the reason of the session's end, or a signal's status.
+    /// Runs the body until it returns or the session ends, for example by a kick or a ban. After a signal or an error,
+    /// the client is closed first, so that its resources on the network are freed at once.
+    ///
+    /// - Throws: the body's error, ``RelayError/connection(_:)`` with the reason for the session's end, or a signal's
+    ///   exit status.
     nonisolated func whileInSession(_ body: @escaping @Sendable () async throws -> Void) async throws {
         let signals = EndingSignals()
         defer { signals.cancel() }
@@ -44,11 +46,11 @@ extension RelayClient {
             throw ExitCode(128 + interruption.signal)
         } catch let ending as Ending {
             let error = RelayError.connection(ending.reason)
-            // That time has passed does not say why.
+            // The elapsed window alone does not say why.
             guard ending.reason == .windowExpired, let cause = ending.cause else { throw error }
             throw CommandFailure(CommandFailure(error).code, "\(error.words) The last attempt: \(cause.words)")
         } catch {
-            // What was under way fails with the connection; why the session ended says more, a moment later.
+            // A pending call fails with the connection; the reason for the session's end, a moment later, says more.
             if case RelayError.connection = error {
                 _ = await within(.seconds(5)) { [statuses = self.statuses] in
                     for await status in statuses where status.state != .connected { return }

@@ -1,8 +1,8 @@
 import RelayNetwork
 
 extension ShellCommandError {
-    /// What became of a command, in a sentence that begins with its name; `shown` makes of its complaint what may be
-    /// shown.
+    /// The failure as a sentence that begins with the command's name; `shown` makes the command's own message fit for
+    /// display.
     func words(of command: String, _ shown: (String) -> String = { Output.safe($0) }) -> String {
         switch self {
         case .notStarted: "\(command) could not be started: the system has no process left for it."

@@ -1,7 +1,7 @@
 import Platform
 
 enum StandardInput {
-    /// Everything that is piped in, without the line ends at its end.
+    /// The entire input, without trailing line breaks.
     static func all() throws(CommandFailure) -> String {
         var reader = LineReader()
         var text = try TextInput.text(of: reader.all())
@@ -10,10 +10,9 @@ enum StandardInput {
     }
 }
 
-/// A terminal whose window was closed: it can be noticed before the signal that tells of it, or behind it.
+/// Detects a terminal whose window was closed, which may show before or after the signal arrives.
 enum ClosedTerminal {
-    /// Whether a descriptor is a terminal, gone or not, or another device of its kind. A terminal that is gone cannot
-    /// be asked whether it is one.
+    /// Whether a descriptor is a character device, such as a terminal. `isatty` fails for a terminal that is gone.
     static func isCharacterDevice(_ descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFCHR
@@ -22,7 +21,7 @@ enum ClosedTerminal {
     /// Whether an error means that a terminal is gone.
     static func means(_ error: Int32, of descriptor: Int32) -> Bool { error == EIO && isCharacterDevice(descriptor) }
 
-    /// Whether a terminal is gone whose input has ended.
+    /// Whether the input ended because its terminal is gone.
     static func isHungUp(_ descriptor: Int32) -> Bool {
         guard isCharacterDevice(descriptor) else { return false }
         var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -31,34 +30,33 @@ enum ClosedTerminal {
 }
 
 extension CommandFailure {
-    /// The terminal is gone; the status is that of the signal that comes with it.
+    /// The terminal is gone; the status is SIGHUP's.
     static let hangUp = CommandFailure(.hangUp, "The terminal is gone.")
 }
 
-/// Reads lines as they come: those that are there at once, together.
+/// Reads lines as they arrive, returning those available at once together.
 struct LineReader {
     private let descriptor: Int32
     private let limit: Int
-    /// What came behind the last line's end.
+    /// The bytes after the last line break.
     private var rest: [UInt8] = []
     private var hasEnded = false
-    /// How many lines were given, so that a place can be named.
+    /// The number of lines returned, for error messages.
     private var count = 0
-    /// What is told once the lines before it were given.
+    /// Thrown once the lines before it were returned.
     private var failure: CommandFailure?
-    /// Whether the present line was refused for its length and the rest of it is still to be skipped, by ``next()``.
+    /// Whether ``next()`` still has to skip the rest of a line refused for its length.
     private(set) var isInLongLine = false
 
-    /// Bytes that are read at once, by which a line may be longer than the limit.
+    /// The bytes read at once, by which a line may exceed the limit.
     static let portion = 64 << 10
 
-    /// - Parameter limit: the longest line in bytes; far more than any network takes.
+    /// - Parameter limit: the longest line in bytes; the default is far more than any network takes.
     init(_ descriptor: Int32 = STDIN_FILENO, limit: Int = 64 << 20) {
         self.descriptor = descriptor
         self.limit = limit
     }
 
-    /// All that is left.
     mutating func all() throws(CommandFailure) -> [UInt8] {
         while !hasEnded {
             try fill()
@@ -70,8 +68,8 @@ struct LineReader {
         return rest
     }
 
-    /// The next lines, without their ends, at least one; nil at the end. The lines before one that is refused were
-    /// given; only after one that is too long there may be more.
+    /// The next lines without their line breaks, at least one; nil at the end. Lines before an invalid one are returned
+    /// first. After one that is too long, reading may continue.
     mutating func next() throws(CommandFailure) -> [String]? {
         if let failure { throw failure }
         while !hasEnded {
@@ -112,7 +110,7 @@ struct LineReader {
             if count > 0 { return }
             let error = count == 0 ? 0 : errno
             if error == EINTR { continue }
-            // A terminal that is gone may be read as one that was left by ^D.
+            // A terminal that is gone may look like an end of input.
             if error == 0 ? ClosedTerminal.isHungUp(descriptor) : ClosedTerminal.means(error, of: descriptor) {
                 throw .hangUp
             }
@@ -125,7 +123,7 @@ struct LineReader {
         }
     }
 
-    /// The lines in these bytes, up to the first that is no text; what is wrong with that is for the next call.
+    /// The lines in these bytes, up to the first that is not text, which the next call reports.
     private mutating func lines(_ bytes: ArraySlice<UInt8>) throws(CommandFailure) -> [String] {
         let mark = count == 0 ? TextInput.markLength(bytes) : 0
         let found = bytes.withUnsafeBytes { bytes -> [String] in
@@ -142,7 +140,7 @@ struct LineReader {
                 let line = UnsafeRawBufferPointer(rebasing: bytes[start..<(hasReturn ? end - 1 : end)])
                 count += 1
                 guard let text = String(validating: line, as: UTF8.self) else {
-                    // A byte order mark is among the bytes of its line.
+                    // A byte order mark counts as part of its line.
                     let before = start == mark ? mark : 0
                     failure = TextInput.notUTF8(line) { TextInput.place(line: count, byte: before + $0 + 1) }
                     return lines

@@ -1,10 +1,9 @@
 import Platform
 import Relay
 
-/// How commands come to a local store: without any network, and without making one where there is none.
+/// The commands' access to a local store: needs no network, and creates no store.
 enum StoreAccess {
-    /// Hands over the store in a file, nil where there is none yet, and closes it afterwards. One that was damaged is a
-    /// failure.
+    /// Hands over a file's store, nil if there is none yet, and closes it afterwards. A damaged store is a failure.
     static func use(_ path: String, _ body: (LocalStore?) async throws -> Void) async throws {
         do {
             guard exists(path) else { return try await body(nil) }
@@ -17,13 +16,13 @@ enum StoreAccess {
             }
             try await store.close()
         } catch RelayError.storage(let words) {
-            // The core's own sentence speaks of messages that travel on, which nobody has asked for here.
+            // The core's own sentence is about messages in a chat.
             throw CommandFailure(.cannotCreate, "The local store failed: \(words).")
         }
     }
 
-    /// Reads the user's store, where there is one, for a command that has failed already. Reports only failures
-    /// of the store; the command's own failure is reported anyway.
+    /// Reads the user's store, if any, for a command that has failed already. Reports only failures of the store; the
+    /// caller reports the command's own.
     static func readKept(_ plan: ConnectionPlan?, _ body: (LocalStore) async throws -> Void) async {
         guard let path = plan?.store else { return }
         do {
@@ -33,9 +32,8 @@ enum StoreAccess {
         } catch {}
     }
 
-    /// Has the user's store keep what a command has learned, where there is one, a part after the other where it is
-    /// much. What is on the network is not lost without it, so a store that cannot be used is told and fails no
-    /// command.
+    /// Saves what a command has learned to the user's store, if there is one, in batches. The network still has it, so
+    /// a failure of the store is reported but does not fail the command.
     static func note(_ changes: [StoreChange], _ plan: ConnectionPlan) async {
         guard !changes.isEmpty, let path = plan.store else { return }
         do {
@@ -53,14 +51,13 @@ enum StoreAccess {
         }
     }
 
-    /// What is said where there is no store.
     static func absence(_ path: String) -> String { "there is no local store yet at \(path)" }
 
     private static func opened(_ path: String) async throws -> LocalStore {
         let store = try await blocking { Result { () throws(RelayError) in try LocalStore.open(path) } }.get()
         guard case .rescued(let rescue) = store.opening else { return store }
         try? await store.close()
-        // A script must not take what is left for all there was, so that this is a failure, once.
+        // Fails once, so that no script takes the rescued rest for everything.
         let entries = Wording.count(rescue.entries, "entry", plural: "entries")
         throw CommandFailure(
             .badData,
@@ -68,12 +65,12 @@ enum StoreAccess {
                 + "one has what could be read of what you wrote: \(entries). Run the command again for these.")
     }
 
-    /// Whether there is something under this name, or nobody can tell.
+    /// Whether the file exists, or may exist.
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 || errno != ENOENT }
 }
 
 extension ConnectionPlan {
-    /// The file of the user's local store, whether it is there or not.
+    /// The file of the user's local store, which need not exist.
     func storeFile() throws(CommandFailure) -> String {
         guard let store else {
             throw CommandFailure(

@@ -1,15 +1,15 @@
-/// Text that comes from outside: it is UTF-8, or it is refused, as a text with replaced characters is another text. A
-/// byte order mark before it is none of it.
+/// Text from outside. It must be valid UTF-8, since replacing characters would change it. A leading byte order mark is
+/// not part of it.
 enum TextInput {
-    /// How many of a text's first bytes are a byte order mark.
+    /// The length of a leading byte order mark.
     static func markLength(_ bytes: some Collection<UInt8>) -> Int { bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0 }
 
-    /// A text that was given as an argument, without a byte order mark.
+    /// The text of an argument, without a byte order mark.
     static func argument(_ text: String) -> String {
         text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
     }
 
-    /// Reads a text from its first line on.
+    /// Decodes an entire input.
     static func text(of bytes: [UInt8]) throws(CommandFailure) -> String {
         let content = bytes[markLength(bytes)...]
         if let text = String(validating: content, as: UTF8.self) { return text }
@@ -21,7 +21,7 @@ enum TextInput {
         }
     }
 
-    /// Why one of the program's arguments is no text; nil when all are.
+    /// The first of the program's arguments that is not text; nil if all are.
     static func mistake(inArguments arguments: [[UInt8]]) -> CommandFailure? {
         for (place, argument) in arguments.enumerated() where String(validating: argument, as: UTF8.self) == nil {
             return notUTF8(argument) { "argument \(place + 1), byte \($0 + 1)" }
@@ -31,7 +31,7 @@ enum TextInput {
 
     static func place(line: Int, byte: Int) -> String { "line \(line), byte \(byte)" }
 
-    /// Why bytes are no text; `place` names the first byte that is none of a text by its offset.
+    /// Says why bytes are not text; `place` describes the first invalid byte, given its offset.
     static func notUTF8(_ bytes: some Collection<UInt8>, at place: (Int) -> String) -> CommandFailure {
         var parser = Unicode.UTF8.ForwardParser()
         var iterator = bytes.makeIterator()

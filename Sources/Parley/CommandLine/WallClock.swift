@@ -1,12 +1,11 @@
 import Platform
 import Relay
 
-/// The clock on the wall.
 enum WallClock {
     static var now: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)) }
 }
 
-/// A point in the past as the command line writes it: `all`, a length such as `15m`, or an ISO 8601 time.
+/// A point in the past as given on the command line: `all`, a duration such as `15m`, or an ISO 8601 time.
 enum PastTime: Hashable, Sendable {
     case all
     case at(Timestamp)
@@ -23,7 +22,7 @@ enum PastTime: Hashable, Sendable {
         }
     }
 
-    /// A length such as `90s`, `15m`, `2h`, `7d`; seconds without a unit.
+    /// The seconds of a duration such as `90s`, `15m`, `2h` or `7d`; a number without a unit means seconds.
     static func seconds(_ text: String) -> Double? {
         guard let last = text.last else { return nil }
         let units: [Character: Double] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800]

@@ -1,8 +1,7 @@
 import Relay
 import Terminal
 
-/// What `parley watch` prints of a connection's statuses: a pure value that decides which are worth a line, and how
-/// each line reads.
+/// The lines that `parley watch` prints for a connection's statuses: a pure value that decides which are worth one.
 struct WatchReport: Sendable {
     private var last: ConnectionStatus?
     private var stateBegan: ContinuousClock.Instant?
@@ -10,7 +9,7 @@ struct WatchReport: Sendable {
 
     init(zone: DisplayZone = .local) { self.zone = zone }
 
-    /// Notes a status: returns the line for its change, or nil when it says nothing new.
+    /// Notes a status and returns its line; nil if nothing has changed.
     mutating func note(_ status: ConnectionStatus, at now: Moment) -> Line? {
         guard status.isNews(after: last) else { return nil }
         let change = StatusChange(status, after: last, since: stateBegan, now: now.instant)
@@ -37,8 +36,7 @@ struct WatchReport: Sendable {
             return details.isEmpty ? line : line + "  " + Output.safe(details.joined(separator: " · "))
         }
 
-        /// The object that scripts read: times in seconds, and the status in the words of each system that Parley maps
-        /// onto.
+        /// The object for scripts: times in seconds, and the status in the terms of each system that Parley maps onto.
         var json: MessageMap {
             [
                 "at": .string(at.iso8601), "status": .string(status.state.rawValue),
@@ -54,8 +52,7 @@ struct WatchReport: Sendable {
             ]
         }
 
-        /// The objects that scripts read, in order: one, or two where RelayX's window has passed, which is two of its
-        /// events.
+        /// The objects for scripts: one, or two when RelayX's window has passed, which is two of its events.
         var objects: [MessageMap] {
             guard SystemEvent(status) == .reconnectFailed else { return [json] }
             var last = json

@@ -2,7 +2,7 @@ import ArgumentParser
 import Platform
 import Relay
 
-/// `parley chat`: the interactive client. Its `run` does not suspend: it keeps the thread that it is called on.
+/// `parley chat`: the interactive client. `run` blocks the calling thread.
 struct ChatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat", abstract: "Chat and read the postbox in the terminal (the default).")
@@ -21,14 +21,13 @@ struct ChatCommand: ParsableCommand {
     var plain = false
 
     @Argument(
-        help: "Topics to join, besides those that were joined before; * matches one token, > at the end the rest.")
+        help: "Topics to join, besides those joined before; * matches one token, > at the end the rest.")
     var topics: [String] = []
 
     func run() throws {
         try Self.run(connection, within: limit.time, suspendAfter: suspendAfter, plain: plain, topics: topics)
     }
 
-    /// Runs the chat, by default as it is with topics and nothing else.
     static func run(
         _ flags: some ConnectionFlags = NoConnectionFlags(), within limit: Duration? = nil,
         suspendAfter: SuspensionTime? = nil, plain: Bool = false, topics: [String]
@@ -42,13 +41,13 @@ struct ChatCommand: ParsableCommand {
             if let suspendAfter { suspension.time = suspendAfter.time }
             return ChatPlan(
                 name: flags.profile ?? plan.identity.network,
-                // Without flags it is the profile that needs no name.
+                // Without flags it is the default profile.
                 profile: flags.profile ?? (flags.server.isEmpty && flags.user == nil ? "default" : nil),
                 connection: plan, suspension: suspension, topics: topics, configuration: configuration)
         }
         guard !plain else {
             var plan = try plan(flags)
-            // What reads lines from elsewhere has no terminal to watch.
+            // Without a terminal there is no focus to watch.
             plan.connection.handlesLifecycle = plan.connection.handlesLifecycle ?? (isatty(STDIN_FILENO) == 1)
             let connector = try Connector(plan.connection, for: .chat(plan.suspension.policy))
             return try PlainSession.run(connector, topics: topics, configuration: plan.configuration)
@@ -60,7 +59,7 @@ struct ChatCommand: ParsableCommand {
             for flags in try flags.each() { plans.append(try plan(flags, topics: plans.isEmpty ? topics : [])) }
         }
         for plan in plans { try Connector.check(plan.connection) }
-        // Who to be, as the command line says it, is for the first one alone.
+        // The command line's identity is for the first network only.
         let (config, proxy, log) = (flags.config, flags.proxy, flags.log)
         try ChatSession.run(plans) { name in
             let flags = try NoConnectionFlags(profiles: [name], config: config, proxy: proxy, log: log).each()
@@ -71,9 +70,9 @@ struct ChatCommand: ParsableCommand {
     }
 }
 
-/// How long the connection is kept out of focus, as the flag has it.
+/// The flag's value: how long the connection is kept out of focus.
 struct SuspensionTime: ExpressibleByArgument, Hashable, Sendable {
-    /// Nil for as long as the person is away.
+    /// Nil for no limit.
     let time: Duration?
 
     init?(argument: String) {

@@ -29,15 +29,15 @@ struct ConfigPathCommand: ParsableCommand {
 struct ConfigCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Read the configuration file and the files that it names, and name the first mistake with its place.",
-        discussion: "The exit status is 78 where there is one.")
+        abstract: "Check the configuration file and the files that it names, and report the first mistake.",
+        discussion: "The exit status is 78 if there is a mistake.")
 
     @OptionGroup var connection: ConnectionOptions
     @Flag(help: "Print a JSON object.") var json = false
 
     func run() throws {
         let source = try ConfigurationSource(flag: connection.config, ProcessInfo.processInfo.environment)
-        // A profile that is named has to be there.
+        // Throws for an unknown profile.
         for name in connection.profiles { _ = try source.file.profile(name) }
         try source.checkFiles(ProcessInfo.processInfo.environment)
         let (path, isNamed) = ConfigurationFile.place(flag: connection.config, ProcessInfo.processInfo.environment)
@@ -68,7 +68,7 @@ struct ConfigDefaultsCommand: ParsableCommand {
 
 struct ConfigShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Print each setting as it counts now, and what says so.",
+        commandName: "show", abstract: "Print the effective settings and their sources.",
         discussion: "What may hold a secret is printed as …")
 
     @OptionGroup var connection: ConnectionOptions
@@ -81,12 +81,12 @@ struct ConfigShowCommand: ParsableCommand {
     }
 }
 
-/// The settings as they count, with the file, the environment and the flags taken together.
+/// The effective settings: the file, the environment and the flags taken together.
 enum EffectiveSettings {
     struct Row: Hashable, Sendable {
         let name: String
         let value: MessageValue
-        /// What says so: a flag, a variable, or a place in the file; nil where nothing does.
+        /// A flag, a variable, or a place in the file; nil for a default.
         let source: String?
 
         var json: MessageMap { ["setting": .string(name), "value": value, "source": MessageValue(source)] }
@@ -98,21 +98,21 @@ enum EffectiveSettings {
         }
     }
 
-    /// What stands for something that may be secret.
+    /// Replaces a value that may be secret.
     private static let hidden = MessageValue.string("…")
 
-    /// All settings, those of the profile first.
+    /// All settings, the profile's first.
     static func rows(_ options: ConnectionOptions, _ environment: [String: String]) throws -> [Row] {
         let source = try ConfigurationSource(flag: options.config, environment)
         let profile = try options.effectiveProfile(environment)
         let name = options.profile ?? "default"
         let flags = flags(options, environment)
-        /// The first of these places that the file has.
+        /// The first of these places that is in the file.
         func place(_ paths: [String]...) -> String? {
             guard let outline = source.outline, let path = paths.first(where: { outline.holds($0) }) else { return nil }
             return "\(source.path):\(outline.place(of: path.map { PathKey($0) }))"
         }
-        /// The place of a setting in the profile, else beside the profiles.
+        /// The place of a setting in the profile, or else at the top level.
         func ofProfile(_ key: String) -> String? { place(["profiles", name, key], [key]) }
         let profiled = Profile.CodingKeys.allCases.filter { $0 != .tokenCommandInSnakeCase }.map { key -> Row in
             if let flag = flags[key] {
@@ -121,7 +121,7 @@ enum EffectiveSettings {
             let found = ofProfile(key.rawValue) ?? (key == .tokenCommand ? ofProfile("token_command") : nil)
             return Row(name: key.rawValue, value: value(key, profile), source: found)
         }
-        /// One that no profile has, by its path beside them.
+        /// A setting that exists only at the top level.
         func row(_ path: String..., value: MessageValue) -> Row {
             Row(name: path.joined(separator: "."), value: value, source: place(path))
         }
@@ -138,7 +138,7 @@ enum EffectiveSettings {
                 (source.file.keys?.changes ?? []).map { change in
                     row(key.rawValue, change.name, value: MessageValue(change.sequences.map(\.label)))
                 }
-            // What a profile has is told already.
+            // Listed with the profile.
             case .profiles, .retention, .theme, .symbols, .join, .mutes, .highlights, .bell, .notifications, .typing,
                 .idleAfter, .followUnread, .followLetters:
                 []
@@ -147,7 +147,7 @@ enum EffectiveSettings {
         return profiled + beside
     }
 
-    /// What counts instead of the file: the name of what says so, and the value where that is not the profile's.
+    /// The settings overridden by a flag or variable: its name, and the value if the profile does not contain it.
     private static func flags(
         _ options: ConnectionOptions, _ environment: [String: String]
     ) -> [Profile.CodingKeys: (name: String, value: MessageValue?)] {
@@ -165,7 +165,7 @@ enum EffectiveSettings {
         return flags
     }
 
-    /// What a profile says; for what it does not say, what counts then.
+    /// A profile's value, or else the default.
     private static func value(_ key: Profile.CodingKeys, _ profile: Profile) -> MessageValue {
         switch key {
         case .servers: MessageValue(profile.servers.map { $0.contains("@") ? "…" : $0 })
@@ -241,7 +241,7 @@ extension RetentionPolicy {
             (1 << 30, "GiB"), (1_000_000_000, "GB"), (1 << 20, "MiB"), (1_000_000, "MB"), (1 << 10, "KiB"),
             (1_000, "kB"), (1, "B"),
         ]
-        /// In the largest unit that leaves no rest.
+        /// In the largest unit that divides the count evenly.
         func text(_ count: Int64, _ units: [(Int64, String)]) -> String {
             units.first { count % $0.0 == 0 }.map { "\(count / $0.0)\($0.1)" } ?? "\(count)"
         }

@@ -2,10 +2,9 @@ import ArgumentParser
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Check terminal, files, credentials and servers, and say how to mend each.",
-        discussion:
-            "It starts no network. ✓ is well, ! could be better, ✗ does not work; the exit status is that of the first ✗."
-    )
+        commandName: "doctor",
+        abstract: "Check terminal, files, credentials and servers, and explain how to fix each.",
+        discussion: "It starts no network. ✓ OK, ! warning, ✗ failure; the exit status is that of the first ✗.")
 
     @OptionGroup var connection: ConnectionOptions
 

@@ -7,10 +7,10 @@ struct HistoryCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: ArgumentHelp("The beginning: all, a length such as 15m, or an ISO 8601 time.", valueName: "time"))
+    @Option(help: ArgumentHelp("Start: all, a duration such as 15m, or an ISO 8601 time.", valueName: "time"))
     var start: String
 
-    @Option(help: ArgumentHelp("The end: a length such as 5m before now, or an ISO 8601 time.", valueName: "time"))
+    @Option(help: ArgumentHelp("End: a duration before now such as 5m, or an ISO 8601 time.", valueName: "time"))
     var end: String?
 
     @Option(help: ArgumentHelp("Most messages, 1 to 10000. (default: 1000)", valueName: "count"))
@@ -41,7 +41,7 @@ struct HistoryCommand: AsyncParsableCommand {
                 let part = try await client.history(
                     topic: topic, start: first, end: last, limit: left, after: next, withPayload: output.raw,
                     bytes: Self.partBytes)
-                // What this machine keeps is not all, and the command promises all.
+                // The store may lack messages, and the command promises all of them.
                 if part.isOffline { throw RelayError.notConnected }
                 let messages = part.messages.map { (place: $0.sequence, event: TopicEvent.message($0)) }
                 let unreadable = part.unreadable.map { (place: $0.place.sequence, event: $0.event) }
@@ -53,13 +53,13 @@ struct HistoryCommand: AsyncParsableCommand {
         }
     }
 
-    /// What is said at the end where there may be more; nil where a limit was given, and is expected.
+    /// The hint that there may be more; nil if the user gave the limit that was reached.
     func rest(left: Int) -> String? {
         guard limit == nil, left <= 0 else { return nil }
         return "parley: There may be later ones: raise --limit, or begin later with --start."
     }
 
-    /// Each part is written before the next is read, so that no more than one is held.
+    /// The bytes of each part. It is printed before the next is read, so that only one is in memory.
     private static let partBytes = 16 << 20
 
     private static func time(_ text: String) -> Timestamp? {

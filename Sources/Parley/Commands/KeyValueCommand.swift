@@ -17,7 +17,7 @@ struct KeyValueCommand: AsyncParsableCommand {
         ])
 }
 
-/// What the commands share: a connected client, and whether their output is JSON.
+/// The options shared by the key-value commands.
 struct KeyValueOptions: ParsableArguments {
     @OptionGroup var connection: ConnectionOptions
 
@@ -38,7 +38,7 @@ extension StoredValue {
 }
 
 extension KeyValueChange {
-    /// The object that scripts read. A key that was removed has no value, which is not the value null.
+    /// The object for scripts. A removed key has no `value`, which is not the same as null.
     var json: MessageMap { stored?.json ?? ["key": .string(key), "revision": .integer(revision)] }
 
     var line: String {
@@ -73,14 +73,14 @@ struct KeyValuePutCommand: AsyncParsableCommand {
 
     @Argument(help: "The key.") var key: String
 
-    @Argument(help: "The value: JSON, or else text; standard input when it is left out.")
+    @Argument(help: "The value: JSON, or else text; standard input by default.")
     var value: String?
 
     func run() async throws {
         try await options.run { client in
             let written = try value.map(TextInput.argument) ?? StandardInput.all()
             guard value != nil || !written.isEmpty else {
-                throw CommandFailure(.badData, "There is nothing to store.")
+                throw CommandFailure(.badData, "Empty value; pass VALUE or pipe it in.")
             }
             let stored: MessageValue = text ? .string(written) : MessageValue(typed: written)
             let number: UInt64? =
@@ -89,7 +89,7 @@ struct KeyValuePutCommand: AsyncParsableCommand {
                 } else {
                     try await client.put(key: key, value: stored)
                 }
-            // The connection went before the call, and with the command's end nothing waits for another one.
+            // Nil means that the call waits for a connection, which the command does not.
             guard let number else { throw RelayError.timeout("Setting the key \(key)") }
             guard options.json else { return Output.line("\(key)  \(number)") }
             Output.json(["key": .string(key), "value": stored, "revision": .integer(number)])
@@ -118,7 +118,7 @@ struct KeyValueDeleteCommand: AsyncParsableCommand {
 
 struct KeyValuePurgeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "purge", abstract: "Delete a key with the values that it had before.")
+        commandName: "purge", abstract: "Delete a key and its earlier values.")
     @OptionGroup var options: KeyValueOptions
     @Argument(help: "The key.") var key: String
 
@@ -131,7 +131,8 @@ struct KeyValueHistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
         abstract:
-            "Print what the network still holds of a key's past, oldest first. With --json, a removal has no value.")
+            "Print the history of a key that the network still holds, oldest first. With --json, a removal has no value."
+    )
     @OptionGroup var options: KeyValueOptions
     @Argument(help: "The key.") var key: String
 
@@ -162,11 +163,11 @@ struct KeyValueKeysCommand: AsyncParsableCommand {
 struct KeyValueWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Print what keys have, then each change, through any outage. With --json, a removed key has no value."
+        abstract: "Print the present values, then each change, through any outage. With --json, a removal has no value."
     )
     @OptionGroup var options: KeyValueOptions
 
-    @Option(help: "End after this many changes, those that are there included.")
+    @Option(help: "End after this many changes, including the present values.")
     var count: Int?
 
     @Argument(help: "The key, or a pattern as for keys.")

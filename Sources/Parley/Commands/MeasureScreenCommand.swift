@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `parley measure-screen`: what `parley-bench screen` asks for, since only the program itself has its screen.
+/// `parley measure-screen`: runs the measurements of `parley-bench screen`, since the screen is part of this program.
 struct MeasureScreenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "measure-screen", abstract: "Measure what keys and messages cost the screen.",

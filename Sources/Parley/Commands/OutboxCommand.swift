@@ -3,32 +3,32 @@ import Relay
 
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "outbox", abstract: "List, send and drop the lines and letters that were not sent.",
+        commandName: "outbox", abstract: "List, send and drop unsent lines and letters.",
         discussion: """
-            What was typed into a chat waits on this machine until the network has stored it, beyond the program's end; \
-            the next chat sends it. What was refused or discarded waits for you. What waits in a chat that runs is that \
-            chat's: it is listed, and neither sent nor dropped here.
+            Lines and letters from a chat stay on this machine until the network has stored them; the next chat sends \
+            them. Those refused or discarded wait for you. Those of a running chat are listed, but neither sent nor dropped \
+            here.
             """,
         subcommands: [OutboxListCommand.self, OutboxSendCommand.self, OutboxDropCommand.self])
 }
 
-/// Which messages of the outbox a command is about.
+/// The messages of the outbox that a command applies to.
 struct OutboxSelection: Equatable {
-    /// Those that the command may do something with, oldest first.
+    /// Those that the command may send or drop, oldest first.
     var free: [KeptPublish] = []
-    /// Those of a program that runs, which sends them itself.
+    /// Those of a running program, which sends them itself.
     var held: [KeptPublish] = []
 
     /// - Parameters:
     ///   - living: the runs of programs that have not ended.
-    ///   - ids: the messages that are named; none stands for all.
-    /// - Throws: a `CommandFailure` for the first name that no message has.
+    ///   - ids: the messages to select; empty for all.
+    /// - Throws: a `CommandFailure` for the first unknown id.
     init(_ kept: [KeptPublish], living: Set<String>, ids: [String]) throws(CommandFailure) {
         let known = Set(kept.map(\.message.id))
         if let missing = ids.first(where: { !known.contains($0) }) {
             throw CommandFailure(
                 .badData,
-                "There is no unsent message \(missing). parley outbox list shows those that there are.")
+                "There is no unsent message \(missing). parley outbox list shows them.")
         }
         let wanted = Set(ids)
         for publish in kept where wanted.isEmpty || wanted.contains(publish.message.id) {
@@ -36,7 +36,7 @@ struct OutboxSelection: Equatable {
         }
     }
 
-    /// What a store holds; nothing where there is none.
+    /// Selects from a store; nothing if there is none.
     init(_ store: LocalStore?, ids: [String]) async throws {
         let kept = try await store?.outbox() ?? []
         let living = try await store?.livingRuns() ?? []
@@ -45,13 +45,13 @@ struct OutboxSelection: Equatable {
 }
 
 extension KeptPublish {
-    /// Whether a program that runs is to send it.
+    /// Whether a running program is going to send it.
     func isHeld(by living: Set<String>) -> Bool {
         if case .notSent = state { return false }
         return run.map(living.contains) ?? false
     }
 
-    /// - Parameter outcome: what has become of it now; nil where nothing has.
+    /// - Parameter outcome: what the command did with it; nil for nothing.
     func json(_ outcome: String? = nil) -> MessageMap {
         var map: MessageMap = ["id": .string(message.id), "topic": .null]
         switch message.destination {
@@ -85,7 +85,7 @@ extension KeptPublish {
 
 struct OutboxListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "Print what waits and what was not sent, oldest first. It uses no network.")
+        commandName: "list", abstract: "Print unsent lines and letters, oldest first. It uses no network.")
     @OptionGroup var options: StoreOptions
 
     func run() async throws {
@@ -108,18 +108,18 @@ struct OutboxListCommand: AsyncParsableCommand {
 
 struct OutboxSendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send", abstract: "Send what waits and what was not sent, and say what became of each.",
+        commandName: "send", abstract: "Send unsent lines and letters, and report the outcome of each.",
         discussion: """
-            Each is sent in order and under its identifier; what may have been stored already is looked for first, and \
-            not stored twice. What is not acknowledged in time goes on waiting, and the exit status is 75. A letter of \
-            which nobody knows whether it was stored may be there twice.
+            Each is sent in order and under its identifier, after a check for those that may be stored already, so that \
+            nothing is stored twice. Those not acknowledged in time keep waiting, and the exit status is 75. Only a letter \
+            with an unknown outcome may arrive twice.
             """)
     @OptionGroup var options: StoreOptions
 
-    @Option(help: ArgumentHelp("Seconds for the whole call.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Seconds for the entire call.", valueName: "seconds"))
     var timeout: Double = 10
 
-    @Argument(help: "The identifiers of the messages to send; all when none is named.")
+    @Argument(help: "The identifiers of the messages to send; by default all.")
     var ids: [String] = []
 
     func validate() throws {
@@ -155,7 +155,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
     private nonisolated(nonsending) func send(
         _ chosen: Set<String>?, over client: RelayClient, by deadline: ContinuousClock.Instant
     ) async throws {
-        // From here on, so that no end is missed.
+        // Subscribed here, so that no outcome is missed.
         let (news, openings) = (client.publishes, client.storeOpenings)
         let kept = try await client.keptOutbox().filter { chosen?.contains($0.message.id) ?? true }
         for await opening in openings {
@@ -178,7 +178,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
         try report(kept, ends, client.status)
     }
 
-    /// How these messages ended, as far as they did in time.
+    /// The final states that these messages reached in time.
     private static func ends(
         of ids: Set<String>, _ news: AsyncStream<PublishNews>, by deadline: ContinuousClock.Instant
     ) async -> [String: PublishNews] {
@@ -243,7 +243,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
 
 struct OutboxDropCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "drop", abstract: "Forget messages that were not sent, and print them. It uses no network.")
+        commandName: "drop", abstract: "Discard unsent messages, and print them. It uses no network.")
     @OptionGroup var options: StoreOptions
 
     @Flag(help: "Drop all of them.")
@@ -253,7 +253,7 @@ struct OutboxDropCommand: AsyncParsableCommand {
     var ids: [String] = []
 
     func validate() throws {
-        if ids.isEmpty != all { throw ValidationError("Name the messages to drop, or say --all.") }
+        if ids.isEmpty != all { throw ValidationError("Name the messages to drop, or pass --all.") }
     }
 
     func run() async throws {

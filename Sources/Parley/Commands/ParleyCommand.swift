@@ -4,7 +4,7 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// The whole command line. `parley` alone is `parley chat`.
+/// The root command. `parley` alone means `parley chat`.
 @main
 struct ParleyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -20,14 +20,14 @@ struct ParleyCommand: AsyncParsableCommand {
         ],
         defaultSubcommand: ChatCommand.self)
 
-    /// On the process's first thread, which the chat keeps: the tasks' pool has few.
+    /// Runs on the first thread, which the chat keeps: the cooperative pool has few.
     @MainActor static func main() async {
         cprocess_return_large_blocks()
         do {
             if let mistake = OpenFileLimit.mistake() {
                 throw CommandFailure(.badConfiguration, mistake)
             }
-            // What the standard library makes of them has other characters in place of those that are none.
+            // The standard library's own strings have invalid bytes replaced.
             let bytes = (1..<max(1, Int(CommandLine.argc))).map { place in
                 CommandLine.unsafeArgv[place].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
             }
@@ -36,7 +36,7 @@ struct ParleyCommand: AsyncParsableCommand {
             if let mistake = mistake(in: words, isKnownTopic: { isKnownTopic($0, of: words) }) {
                 throw CommandFailure(.usage, mistake)
             }
-            // Making the parser takes as long as all else until the first frame.
+            // Setting up the parser would double the time to the first frame.
             if let topics = topics(in: words) {
                 try checkFolders()
                 return try ChatCommand.run(topics: topics)
@@ -48,21 +48,20 @@ struct ParleyCommand: AsyncParsableCommand {
         } catch { exit(withError: reported(error)) }
     }
 
-    /// Refuses an environment whose folders lead to other files than the person's: a network would be started there.
+    /// Refuses an environment whose folders lead to files that are not the user's: a network would be started there.
     private static func checkFolders() throws(CommandFailure) {
         guard let mistake = UserFolders.mistake(in: ProcessInfo.processInfo.environment) else { return }
         throw CommandFailure(.badConfiguration, mistake)
     }
 
-    /// The topics to join, where the words are no command and have no flags; nil where the parser has to say what they
-    /// mean.
+    /// The topics to join, if the words are neither a command nor flags; nil if they need the parser.
     static func topics(in words: [String]) -> [String]? {
         guard let first = words.first else { return [] }
         let isCommand = first == "help" || configuration.subcommands.contains { $0.configuration.commandName == first }
         return isCommand || words.contains { $0.hasPrefix("-") } ? nil : words
     }
 
-    /// Moves identity and server behind the subcommand when they are before it, as in `parley --as alice tail chat.qa`.
+    /// Moves leading identity and server flags after the subcommand, as in `parley --as alice tail chat.qa`.
     static func rearranged(_ words: [String]) -> [String] {
         let leading = leadingFlags(words)
         guard leading > 0, leading < words.count, words[leading] != "help", names.contains(words[leading]) else {
@@ -73,8 +72,8 @@ struct ParleyCommand: AsyncParsableCommand {
         return Array(rest[..<end]) + words[..<leading] + rest[end...]
     }
 
-    /// Words in a command's place that ask for what flags and `help` give, as other programs have them. A topic that
-    /// the user has of that name is joined all the same.
+    /// Maps commands known from other programs, such as `version`, to Parley's own, unless the user has a topic of that
+    /// name.
     static func answered(_ words: [String], isKnownTopic: (String) -> Bool) -> [String] {
         guard let first = words.first, let meant = otherWords[first], !isKnownTopic(first) else { return words }
         return meant + words.dropFirst()
@@ -84,13 +83,13 @@ struct ParleyCommand: AsyncParsableCommand {
         "version": ["--version"], "man": ["help"], "manual": ["help"], "usage": ["help"], "commands": ["help"],
     ]
 
-    /// Why the word in a command's place is none, in a sentence; nil where it is one, or can be a topic.
+    /// Says why the word in a command's place is not one; nil if it is, or can be a topic.
     ///
-    /// Since a topic can be in that place too, a slip of the finger would join one. So a word that is like a command
-    /// and no topic that the user has is refused, and so is any that help is asked for. A topic of several tokens or a
-    /// pattern is no attempt at a command.
+    /// A mistyped command would otherwise be joined as a topic. So a word that resembles a command is refused unless
+    /// the user has that topic, and so is any with `--help`. A pattern, or a topic of several tokens, is never taken
+    /// for a command.
     ///
-    /// - Parameter isKnownTopic: whether the user has a topic of that name; asked for a word that is like a command.
+    /// - Parameter isKnownTopic: whether the user has that topic; called only for a word that resembles a command.
     static func mistake(in words: [String], isKnownTopic: (String) -> Bool) -> String? {
         let asked = words.prefix { $0 != "--" }
         let place = leadingFlags(words)
@@ -107,10 +106,10 @@ struct ParleyCommand: AsyncParsableCommand {
         return "There is no command “\(name)”. parley --help lists them; parley chat \(name) joins a topic."
     }
 
-    /// Whether the local store of the user whom the words name has a topic.
+    /// Whether a topic is in the local store of the user that the words name.
     private static func isKnownTopic(_ word: String, of words: [String]) -> Bool {
         guard let chat = try? ChatCommand.parse(words) else { return false }
-        // Those of the command line are for the first profile.
+        // The command line's topics are for the first profile.
         let flags = NoConnectionFlags(
             profiles: Array(chat.connection.profiles.prefix(1)), config: chat.connection.config)
         let isOne = chat.connection.profiles.count < 2
@@ -120,7 +119,7 @@ struct ParleyCommand: AsyncParsableCommand {
 
     private static let names = CommandNames(below: ParleyCommand.self)
 
-    /// How many words at the beginning are flags of identity and server, with their values.
+    /// The number of leading words that are identity and server flags or their values.
     private static func leadingFlags(_ words: [String]) -> Int {
         let flags = ["--profile", "--server", "--creds", "--as", "--config", "--proxy", "--log"]
         var leading = 0

@@ -3,11 +3,11 @@ import Relay
 
 struct SearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "search", abstract: "Look for messages and letters in the local store, the newest first.",
+        commandName: "search", abstract: "Search the local store for messages and letters, newest first.",
         discussion: """
-            A message is found that has all the words, each at the beginning of one of its own; words in quotes stand side \
-            by side. from:NAME, in:TOPIC, after:DATE and before:DATE narrow it, and a word with a dash before it must not \
-            be there; after -- a dash may come first. It uses no network.
+            Finds messages that contain all the words, each as the beginning of a word; words in quotes must be adjacent. \
+            from:NAME, in:TOPIC, after:DATE and before:DATE narrow it, and -WORD excludes a word; put -- before a leading \
+            dash. It uses no network.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -15,7 +15,7 @@ struct SearchCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("in"),
         help: ArgumentHelp(
-            "Only this topic, or those that match; may be given several times. Leaves out letters.", valueName: "topic")
+            "Only this topic, or matching ones; may be given several times. Leaves out letters.", valueName: "topic")
     )
     var topics: [String] = []
 
@@ -41,7 +41,7 @@ struct SearchCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter secondsFromGMT: where the days of `after:` and `before:` begin.
+    /// - Parameter secondsFromGMT: the time zone for the days of `after:` and `before:`.
     func query(secondsFromGMT: Int) throws -> SearchQuery {
         let text = words.joined(separator: " ")
         if let missing = SearchQuery.missingValue(in: text) { throw CommandFailure(.usage, missing) }
@@ -81,7 +81,7 @@ struct SearchCommand: AsyncParsableCommand {
 }
 
 extension KeptLetter {
-    /// The keys of a message, those null that a letter has nothing for, with its own behind them.
+    /// The keys of a message, null where they do not apply to letters, followed by a letter's own.
     var json: MessageMap {
         let (from, recipient) = direction == .received ? (person, nil) : (nil, person)
         return [

@@ -13,13 +13,12 @@ struct SendCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds for the whole call, once the text is there; with --lines for connecting, and for each line from when "
-                + "it is read.",
+            "Seconds for the entire call, after the text was read; with --lines, for connecting and for each line.",
             valueName: "seconds"))
     var timeout: Double = 10
 
     @Option(
-        help: "The message's identifier, so that a second try stores nothing twice; with --lines ID-1, ID-2, ….")
+        help: "The message's identifier, so that a retry stores nothing twice; with --lines ID-1, ID-2, ….")
     var id: String?
 
     @Flag(help: "Print one JSON object for each message.")
@@ -28,7 +27,7 @@ struct SendCommand: AsyncParsableCommand {
     @Argument(help: "The topic.")
     var topic: String
 
-    @Argument(help: "The text; standard input when it is left out.")
+    @Argument(help: "The text; standard input by default.")
     var text: String?
 
     func validate() throws {
@@ -38,15 +37,15 @@ struct SendCommand: AsyncParsableCommand {
 
     func run() async throws {
         do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
-        // Whoever pipes a text in may take any time for it.
+        // Reading a piped text may take any time, so the deadline starts after it.
         let body = try lines ? "" : text.map(TextInput.argument) ?? StandardInput.all()
         guard lines || !body.isEmpty else {
-            throw CommandFailure(.badData, "There is nothing to send.")
+            throw CommandFailure(.badData, "Empty message; pass TEXT or pipe it in.")
         }
         let deadline = ContinuousClock.now + limit
         let connector = try Connector(connection.plan(), for: lines ? .lines(underWay: Self.window) : .work)
         let client = try await connect(connector, by: deadline)
-        // A token names its user; until one arrives the user is not known.
+        // A token names its user, who is unknown until it arrives.
         let user = client.user ?? connector.user
         if lines {
             try await sendLines(client, user)
@@ -60,14 +59,13 @@ struct SendCommand: AsyncParsableCommand {
 
     private var limit: Duration { .seconds(timeout) }
 
-    /// A connected client. Where there is none in time, nothing has been sent, and whoever repeats the call needs no
-    /// identifier for it.
+    /// A connected client. On a timeout, says that nothing was sent, so that a retry needs no identifier.
     private func connect(_ connector: Connector, by deadline: ContinuousClock.Instant) async throws -> RelayClient {
         let failure: CommandFailure
         do {
             return try await connector.connect(by: deadline)
         } catch RelayError.connection(.timeLimit(_, let cause)) {
-            // The whole call's limit, of which the network's start may have left a part.
+            // The limit of the entire call, of which starting the network may have used a part.
             failure = CommandFailure(RelayError.connection(.timeLimit(limit, after: cause)))
         } catch NetworkError.timedOut(let what) {
             failure = CommandFailure(NetworkError.timedOut(what))
@@ -75,22 +73,22 @@ struct SendCommand: AsyncParsableCommand {
         throw CommandFailure(failure.code, failure.text + " Nothing was sent.")
     }
 
-    /// So many lines are under way at most. The server is never without work while the oldest of them are seen to.
+    /// The most lines in flight, enough to keep the server busy while the oldest are awaited.
     private static let window = 2_000
-    /// So many are waited for together.
+    /// The number of lines awaited together.
     private static let part = 250
 
-    /// Many lines at once, and yet in order: a bounded number is under way at any time.
+    /// Sends many lines in order, with a bounded number in flight.
     private nonisolated(nonsending) func sendLines(_ client: RelayClient, _ user: String) async throws {
-        // Asked for once: a command's options are slow to read.
+        // Reading a command's options is slow.
         let (topic, json, mayBeStored) = (topic, json, id != nil)
-        // Lines are numbered in any case, so that the call can be repeated with all of them.
+        // Lines always get numbered identifiers, so that the entire call can be repeated.
         let numbered = id ?? RelayClient.newID()
         var input = LineReader()
         var waiting: [PendingPublish] = []
         waiting.reserveCapacity(Self.window)
         var count = 0
-        // The lines before a mistake are seen to their end all the same, and told.
+        // Lines before a mistake are still awaited and reported.
         var mistake: (any Error)?
         func nextLines() -> [String]? {
             guard mistake == nil else { return nil }
@@ -123,8 +121,7 @@ struct SendCommand: AsyncParsableCommand {
         if let mistake { throw mistake }
     }
 
-    /// Waits for the end of the oldest lines. The newest of them is waited for first, since it mostly ends last: so the
-    /// caller sleeps once and not for each.
+    /// Waits for the oldest lines, the newest of them first: it usually ends last, so that the caller sleeps only once.
     private nonisolated(nonsending) func finish(
         _ waiting: inout [PendingPublish], _ count: Int, over client: RelayClient, repeating id: String, json: Bool
     ) async throws {
@@ -145,7 +142,7 @@ struct SendCommand: AsyncParsableCommand {
         waiting.removeFirst(count)
     }
 
-    /// - Parameter id: the identifier to repeat the call with after a timeout.
+    /// - Parameter id: the identifier to suggest for a retry after a timeout.
     private nonisolated(nonsending) func receipt(
         of sent: PendingPublish, over client: RelayClient, by deadline: ContinuousClock.Instant, repeating id: String
     ) async throws -> PublishReceipt {

@@ -2,11 +2,11 @@ import ArgumentParser
 import Platform
 import Relay
 
-// What commands print has a `json`, the object that scripts read, and a `line` or `lines` for people.
+// Printed values have a `json`, the object for scripts, and a `line` or `lines` for people.
 
 /// Where a command that follows topics begins.
 struct SinceOption: ParsableArguments {
-    @Option(help: "Begin earlier: all, a length such as 15m, or an ISO 8601 time.")
+    @Option(help: "Begin earlier: all, a duration such as 15m, or an ISO 8601 time.")
     var since: String?
 
     func validate() throws {
@@ -25,16 +25,16 @@ struct SinceOption: ParsableArguments {
 }
 
 struct MessageStyleOptions: ParsableArguments {
-    @Flag(help: "Print what was stored: each message's whole map, as JSON.") var raw = false
+    @Flag(help: "Print each stored message in full, as JSON.") var raw = false
     @Flag(help: "Print one JSON object for each message.") var json = false
 
     var style: MessagePrinter.Style { raw ? .raw : json ? .json : .text }
 }
 
 extension ConnectionPlan {
-    /// Connects for one piece of work, and closes the client when that has succeeded; a command that fails ends anyway.
+    /// Connects for one piece of work, and closes the client if it succeeds; after a failure the process ends anyway.
     ///
-    /// - Throws: for what the client's calls throw, the failure with what keeps the connection away.
+    /// - Throws: a failure that says why there is no connection, in place of a `RelayError`.
     func connected<Value>(_ work: (RelayClient) async throws -> Value) async throws -> Value {
         let client = try await Connector(self).connect()
         let value: Value
@@ -45,7 +45,7 @@ extension ConnectionPlan {
 }
 
 extension Output {
-    /// Rows whose cells stand below each other, two columns apart.
+    /// Aligns the cells of rows, two spaces apart.
     static func table(_ rows: [[String]]) -> [String] {
         var widths: [Int] = []
         for row in rows {
@@ -61,7 +61,7 @@ extension Output {
     }
 }
 
-/// A file's bytes, for a command that was given its name.
+/// The bytes of a file named on the command line.
 func contents(ofFile path: String) throws(CommandFailure) -> Data {
     guard let data = FileManager.default.contents(atPath: path) else {
         throw CommandFailure(.badData, "\(path) cannot be read.")

@@ -3,21 +3,21 @@ import Relay
 
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "store", abstract: "Look at the local store, compact it, export it, and forget topics.",
+        commandName: "store", abstract: "Inspect, compact and export the local store, and forget topics.",
         discussion: "It uses no network. The options name the user whose store it is.",
         subcommands: [
             StoreStatusCommand.self, StoreCompactCommand.self, StoreExportCommand.self, StoreForgetCommand.self,
         ])
 }
 
-/// What the store commands share: whose store it is, and how they print.
+/// The options shared by the store commands.
 struct StoreOptions: ParsableArguments {
     @OptionGroup var connection: ConnectionOptions
 
     @Flag(help: "Print JSON, one object a line.")
     var json = false
 
-    /// Hands over what the options say, the store's file, and the store; nil where there is none yet.
+    /// Hands over the plan, the store's file, and the store; nil if there is none yet.
     func run(_ body: (ConnectionPlan, String, LocalStore?) async throws -> Void) async throws {
         let plan = try connection.plan()
         let path = try plan.storeFile()
@@ -35,7 +35,7 @@ struct StoreOptions: ParsableArguments {
 
 struct StoreStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Tell where the local store is and how much it holds.")
+        commandName: "status", abstract: "Show where the local store is and how much it holds.")
     @OptionGroup var options: StoreOptions
 
     func run() async throws {
@@ -74,8 +74,8 @@ struct StoreCompactCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact", abstract: "Delete what the configuration does not keep, and make the file smaller.",
         discussion: """
-            What is kept is said by retention in the configuration file; without it, a gibibyte of messages. It may run \
-            while a chat is open.
+            The configuration's retention says what to keep; the default is a gibibyte of messages. It may run while a \
+            chat is open.
             """)
     @OptionGroup var options: StoreOptions
 
@@ -86,7 +86,7 @@ struct StoreCompactCommand: AsyncParsableCommand {
                 let before = try await store.status()
                 try await store.compact(plan.retention)
                 let after = try await store.status()
-                // Another program may add some meanwhile.
+                // Another program may add messages meanwhile.
                 bytes = after.bytes
                 freed = max(0, before.bytes - after.bytes)
                 deleted = max(0, before.messages - after.messages)
@@ -108,12 +108,12 @@ struct StoreCompactCommand: AsyncParsableCommand {
 
 struct StoreExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Print what is kept of a topic, or the letters, in the JSON of tail.")
+        commandName: "export", abstract: "Print a topic's stored messages, or the letters, in the JSON format of tail.")
     @OptionGroup var options: StoreOptions
     @Flag(help: "The letters, received and sent, instead of a topic.") var letters = false
     @Argument(help: "The topic; * matches one token, > at the end the rest.") var topic: String?
 
-    /// So many messages are printed together.
+    /// The messages read at once.
     private static let part = 500
 
     func validate() throws { try StoreOptions.check(topic, letters) }
@@ -151,10 +151,10 @@ struct StoreExportCommand: AsyncParsableCommand {
 
 struct StoreForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forget", abstract: "Delete what is kept of a topic on this machine, and say how much it was.",
+        commandName: "forget", abstract: "Delete a topic's messages from this machine, and report how many.",
         discussion: """
-            The network keeps its own, and what waits to be sent stays. Single words may be left in the search's index \
-            until parley store compact. A damaged store that was put aside is not touched.
+            The network's copy and unsent messages stay. Single words may remain in the search index until parley store \
+            compact. A damaged store that was put aside is not touched.
             """)
     @OptionGroup var options: StoreOptions
     @Flag(help: "All letters, received and sent, instead of a topic.") var letters = false

@@ -4,7 +4,7 @@ import Relay
 
 struct TailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tail", abstract: "Print messages as they come, each once and in order, through any outage.")
+        commandName: "tail", abstract: "Print messages as they arrive, each once and in order, through any outage.")
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var limit: ConnectTimeoutOption
@@ -53,7 +53,7 @@ struct TailCommand: AsyncParsableCommand {
                 let topics = MergedTopics(subscriptions: subscriptions, mayRepeat: mayRepeat)
                 return try await topics.read { printer.print($0) }
             }
-            // One topic has its order already.
+            // A single subscription needs no merging.
             var iterator = subscriptions[0].makeAsyncIterator()
             while let batch = try await iterator.nextBatch(), printer.print(batch) {}
         }
@@ -63,14 +63,14 @@ struct TailCommand: AsyncParsableCommand {
 }
 
 extension RelayClient {
-    /// The place from which on topics and patterns have so many messages together.
+    /// The start from which topics and patterns together have this many messages.
     fileprivate func newest(_ count: Int, of topics: [String]) async throws(RelayError) -> SubscriptionStart {
         var newest: Set<UInt64> = []
         for topic in topics {
             var (left, before) = (count, UInt64?.none)
             repeat {
                 let part = try await history(topic: topic, before: before, limit: left)
-                // What this machine keeps is not all.
+                // The store may lack messages.
                 if part.isOffline { throw .notConnected }
                 newest.formUnion(part.messages.map(\.sequence))
                 left -= part.messages.count
@@ -91,7 +91,7 @@ final class MessagePrinter: Sendable {
         var failure: RelayError?
     }
 
-    /// Lines are written together until they have so many bytes.
+    /// Lines are collected up to this many bytes before they are written.
     private static let longestWrite = 1 << 20
     private let style: Style
     private let limit: Int?
@@ -102,12 +102,12 @@ final class MessagePrinter: Sendable {
         self.limit = limit
     }
 
-    /// A failure that only another person can repair, so that nothing more will come.
+    /// A failure that does not pass without action, so that nothing more will arrive.
     var failure: RelayError? { state.withLockedValue(\.failure) }
 
     private func isDone(_ state: State) -> Bool { state.failure != nil || state.printed >= limit ?? .max }
 
-    /// Prints events that have come together; false when nothing more is wanted, or will come.
+    /// Prints a batch of events; returns false when no more are wanted or will arrive.
     func print(_ events: [TopicEvent]) -> Bool {
         state.withLockedValue { state in
             var lines: [UInt8] = []
@@ -121,7 +121,6 @@ final class MessagePrinter: Sendable {
                     if lines.count > Self.longestWrite { Output.lines(&lines) }
                     continue
                 case .live: continue
-                // What passes is waited for.
                 case .interrupted(let error, passes: false):
                     state.failure = error
                     continue

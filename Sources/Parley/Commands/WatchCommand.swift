@@ -37,7 +37,7 @@ struct WatchCommand: AsyncParsableCommand {
         do { try await watch(client, within: connector.connectTimeout) } catch { throw connector.explained(error) }
     }
 
-    /// Prints until the session is over, by itself or because time or a signal asked for it.
+    /// Prints until the session ends, the time is up or a signal arrives.
     private func watch(_ client: RelayClient, within connectTimeout: Duration?) async throws {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(65_536))
         let signals = EndingSignals()
@@ -51,7 +51,7 @@ struct WatchCommand: AsyncParsableCommand {
             signals.cancel()
         }
         var report = WatchReport()
-        /// What the command ends with, once its end is asked for.
+        /// The command's outcome, once the time is up or a signal has arrived.
         var ending: Result<Void, any Error>?
         var hasBegun = false
         var (wasConnected, hindrance) = (false, ConnectionReason?.none)
@@ -64,7 +64,7 @@ struct WatchCommand: AsyncParsableCommand {
                 if let line = report.note(await settled(status, client), at: now) { write(line) }
                 if !hasBegun, let ending { return try ending.get() }
                 if !hasBegun {
-                    // The network is not touched before the first line is printed.
+                    // Connects only after the first line is printed.
                     hasBegun = true
                     await client.beginConnecting(within: connectTimeout)
                     if let limit = length.flatMap(PastTime.seconds) {
@@ -81,7 +81,7 @@ struct WatchCommand: AsyncParsableCommand {
                     throw RelayError.connection(reason)
                 }
             case .timeIsUp:
-                // Where there never was a connection, why not, as far as that is known.
+                // If there never was a connection, this fails with the reason, if known.
                 let time = Duration.seconds(length.flatMap(PastTime.seconds) ?? 0)
                 let failure = RelayError.connection(.timeLimit(time, after: hindrance))
                 ending = ending ?? (wasConnected ? .success(()) : .failure(failure))

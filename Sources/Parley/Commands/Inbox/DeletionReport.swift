@@ -1,15 +1,14 @@
 import Relay
 
-/// What is said of a deletion that did not delete all it was asked to: a pure value.
+/// The report on a deletion that may have failed in part: a pure value.
 ///
-/// A letter that is not there is named. Of many that share another reason, the lost connection say, the reason is told
-/// once with their number.
+/// Missing letters are named. Letters that share another reason, such as a lost connection, are counted together.
 struct DeletionReport {
-    /// What is said on standard error, in order; the last one is the command's exit status.
+    /// The messages for standard error, in order; the last one gives the command's exit status.
     private(set) var complaints: [CommandFailure] = []
     private let deletion: BulkDeletion
 
-    /// - Parameter explained: puts an error into the command line's words.
+    /// - Parameter explained: turns an error into a failure of the command.
     init(_ deletion: BulkDeletion, explained: (RelayError) -> CommandFailure) {
         self.deletion = deletion
         for failure in deletion.failed where failure.isMissing { complaints.append(explained(failure.error)) }
@@ -29,7 +28,7 @@ struct DeletionReport {
         }
     }
 
-    /// The object that scripts read. What is not known stands among what failed, with its reason.
+    /// The object for scripts. Letters with an unknown outcome are among the failed ones.
     var json: MessageMap {
         let failed = deletion.notDeleted.map {
             MessageValue.map(["id": .string($0.id), "error": .string($0.error.words)])
@@ -37,7 +36,7 @@ struct DeletionReport {
         return ["deleted": .array(deletion.deleted.map { .string($0) }), "failed": .array(failed)]
     }
 
-    /// The reasons in the order in which they come first, and of how many letters each is.
+    /// The reasons in order of first appearance, each with its number of letters.
     private static func reasons(_ failures: [BulkDeletion.Failure]) -> [(error: RelayError, count: Int)] {
         var reasons: [(error: RelayError, count: Int)] = []
         for failure in failures {

@@ -16,7 +16,7 @@ struct InboxListCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: ArgumentHelp("Most letters on the page, 1 to 100; 25 unless given.", valueName: "count"))
+    @Option(help: ArgumentHelp("Most letters on the page, 1 to 100. (default: 25)", valueName: "count"))
     var limit: Int?
 
     @Option(help: ArgumentHelp("Where an earlier page ended.", valueName: "token"))
@@ -45,7 +45,7 @@ struct InboxListCommand: AsyncParsableCommand {
                     var page = try await client.page(of: selection, limit: pageLimit, nextToken: token)
                     page.items = page.items.map { $0.belonging(to: part.sudoId, by: selection) }
                     write(page)
-                    // It deletes nothing here: of a page alone nobody knows what else there was.
+                    // A page with an empty range deletes nothing from the store: filtered, it is incomplete.
                     let kept = KeptLetterPage(
                         letters: page.items.map { KeptLetter($0) }, incarnation: 0, start: 0, end: 0,
                         moment: WallClock.now)
@@ -54,17 +54,17 @@ struct InboxListCommand: AsyncParsableCommand {
                 } while all && token != nil
             }
         } catch {
-            // What is kept is better than nothing, and a script sees by the exit status that it may be old. What a call
-            // fails with is a command's failure already, and there was a connection.
+            // Stored letters are better than none; the exit status tells a script that they may be outdated. Not after
+            // a call's own failure, for which there was a connection.
             if CommandFailure.meansNoConnection(error) { await writeKept(plan) }
             throw error
         }
     }
 
-    /// As many as on the chat's page unless the flag says otherwise. The library's own default is one.
+    /// By default as many as on a page of the chat.
     private var pageLimit: Int { limit ?? (all ? RelayClient.maximumPage : 25) }
 
-    /// Prints the letters that this machine keeps, where it keeps any.
+    /// Prints the stored letters, if there are any.
     private func writeKept(_ plan: ConnectionPlan) async {
         await StoreAccess.readKept(plan) { store in
             var token = nextToken
@@ -151,7 +151,7 @@ struct InboxWatchCommand: AsyncParsableCommand {
             var seen = 0
             for try await event in events {
                 switch event {
-                // The session has ended, which says why in a moment.
+                // `whileInSession` is about to throw the reason.
                 case .status(.error(.connection)), .status(.disconnected): break
                 case .status(.error(let error)): throw error
                 case .status(let new): tell(new)
@@ -178,8 +178,8 @@ struct InboxWatchCommand: AsyncParsableCommand {
         Output.json(["event": "status", "status": .string(status.name)])
     }
 
-    /// Ends the events: with `disconnected` where the user or a signal ended it, else with `error` and the reason. For
-    /// people the failure itself follows.
+    /// Prints the last event for scripts: `disconnected` if the user or a signal ended it, otherwise `error` with the
+    /// reason. People see the failure itself.
     private func tellEnd(_ error: (any Error)? = nil) {
         guard json else { return }
         let words = error is CancellationError ? nil : error.flatMap { CommandFailure(of: $0) }?.text

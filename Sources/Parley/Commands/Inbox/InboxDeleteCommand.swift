@@ -12,12 +12,12 @@ struct InboxDeleteCommand: AsyncParsableCommand {
     @Flag(help: "Delete any number.")
     var chunked = false
 
-    @Flag(help: "Delete all letters that are there now, after a question.")
+    @Flag(help: "Delete all present letters, after asking.")
     var all = false
 
     @OptionGroup var part: InboxSelectionOptions
 
-    @Flag(help: "With --all: ask nothing.")
+    @Flag(help: "With --all: do not ask.")
     var yes = false
 
     @Flag(help: "Print one JSON object.")
@@ -60,7 +60,7 @@ struct InboxDeleteCommand: AsyncParsableCommand {
         if let last = report.complaints.last { throw ExitCode(of: last.code) }
     }
 
-    /// The ids of the letters that are there now, readable or not. What comes meanwhile stays.
+    /// The ids of all present letters, including unreadable ones. Letters that arrive later are not deleted.
     private func present(_ client: RelayClient) async throws -> [String] {
         let selection = try await part.selection(client)
         var found: [String] = []
@@ -74,25 +74,23 @@ struct InboxDeleteCommand: AsyncParsableCommand {
         return found
     }
 
-    /// Whether so many are to be deleted, as the person at a terminal says.
+    /// Asks the user at a terminal whether to delete this many letters.
     private func isWanted(_ count: Int) throws(CommandFailure) -> Bool {
         guard all, !yes, count > 0 else { return true }
         guard isatty(STDIN_FILENO) == 1 else {
             throw CommandFailure(
-                .usage, "Nobody is there to be asked; --yes deletes \(Wording.count(count, "letter")).")
+                .usage, "There is no terminal to ask at; --yes deletes \(Wording.count(count, "letter")).")
         }
         Output.prompt("Delete \(Wording.count(count, "letter"))? (y/n) ")
         let answer = readLine()?.lowercased().filter { !$0.isWhitespace }
         return answer == "y" || answer == "yes"
     }
 
-    /// Deletes letters as a caller of the library does. After a signal no more of them are sent to the server, and what
-    /// has been is waited for.
+    /// Deletes letters. After a signal no more deletions are sent, and those sent are awaited.
     private func delete(
         _ wanted: [String], _ client: RelayClient
     ) async -> (result: Result<BulkDeletion, any Error>, signal: Int32?) {
         let (total, step) = (wanted.count, BulkDeletion.maximumCount)
-        // How far a long deletion is, for a person at a terminal.
         let showsProgress = total > step && isatty(STDERR_FILENO) == 1
         let signals = EndingSignals()
         let deletion = Task {

@@ -3,7 +3,7 @@ import Platform
 import Relay
 
 struct InboxReadCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "read", abstract: "Print one letter whole.")
+    static let configuration = CommandConfiguration(commandName: "read", abstract: "Print a letter in full.")
 
     @OptionGroup var connection: ConnectionOptions
 
@@ -35,7 +35,7 @@ struct InboxSaveCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The file, which must not be there yet; a name with the letter's time and sender when left out.",
+            "The file, which must not exist yet; by default a name with the letter's time and sender.",
             valueName: "file"))
     var out: String?
 
@@ -49,7 +49,7 @@ struct InboxSaveCommand: AsyncParsableCommand {
         Output.line(Output.safe(path))
     }
 
-    /// Writes the text as it was sent. Nothing that is there is written over, and no link is followed.
+    /// Writes the text as it was sent. Never overwrites a file or follows a link.
     static func write(_ text: String, to path: String) throws(CommandFailure) {
         func failure(_ words: String) -> CommandFailure {
             CommandFailure(.cannotCreate, "\(path): \(words)")
@@ -65,17 +65,17 @@ struct InboxSaveCommand: AsyncParsableCommand {
             let count = rest.withUnsafeBytes { Platform.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 { rest = rest.dropFirst(count) } else { isWritten = count < 0 && errno == EINTR }
         }
-        // Some file systems find out at the end that there is no room.
+        // Some file systems report a full disk only on close.
         isWritten = close(descriptor) == 0 && isWritten
         guard isWritten else {
             unlink(path)
-            throw failure("the letter could not be written whole. Is the disk full?")
+            throw failure("the letter could not be written in full. Is the disk full?")
         }
     }
 }
 
 extension PostboxMessage {
-    /// Who sent it where, and when, for a person.
+    /// The header lines for people.
     var heading: [String] {
         [
             "from    \(from.map { Output.safe($0) } ?? "–")", "to      \(Output.safe(postboxId))",
@@ -83,10 +83,9 @@ extension PostboxMessage {
         ] + (subject.map { ["about   \(Output.safe($0))"] } ?? [])
     }
 
-    /// A file's name for it, of characters that mean nothing to any shell or file system.
     var fileName: String { LetterFile.name(of: from, at: createdAt) }
 
-    /// The letter as it is sent on.
+    /// The text of the forwarded letter.
     func forwarded(under text: String?) -> String {
         let above = text.map { $0 + "\n\n" } ?? ""
         let line = "\(LetterSubject.forwardMark)from \(from ?? "–") to \(postboxId), \(createdAt.iso8601)"

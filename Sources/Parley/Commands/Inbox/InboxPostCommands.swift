@@ -7,7 +7,7 @@ struct InboxPostCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: ArgumentHelp("What the letter is about, in a line.", valueName: "text"))
+    @Option(help: ArgumentHelp("The subject line.", valueName: "text"))
     var subject: String?
 
     @OptionGroup var sending: LetterSending
@@ -15,21 +15,21 @@ struct InboxPostCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The postbox.", valueName: "user/postbox"))
     var address: String
 
-    @Argument(help: "The letter; standard input when it is left out.")
+    @Argument(help: "The letter; standard input by default.")
     var text: String?
 
     func run() async throws {
         let recipient = try LetterSending.recipient(address)
         try sending.check()
         let body = try text.map(TextInput.argument) ?? StandardInput.all()
-        guard !body.isEmpty else { throw CommandFailure(.badData, "There is nothing to send.") }
+        guard !body.isEmpty else { throw CommandFailure(.badData, "Empty letter; pass TEXT or pipe it in.") }
         try await sending.send(to: recipient, connection.plan()) { _ in (body, subject) }
     }
 }
 
 struct InboxForwardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forward", abstract: "Send a letter on to a postbox, with whose it was and when.")
+        commandName: "forward", abstract: "Forward a letter to a postbox, with its sender and time.")
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var sending: LetterSending
@@ -40,7 +40,7 @@ struct InboxForwardCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The postbox.", valueName: "user/postbox"))
     var address: String
 
-    @Argument(help: "A text above it.")
+    @Argument(help: "Text to put above it.")
     var text: String?
 
     func run() async throws {
@@ -53,11 +53,11 @@ struct InboxForwardCommand: AsyncParsableCommand {
     }
 }
 
-/// What the commands that send a letter share.
+/// The options and steps shared by the commands that send a letter.
 struct LetterSending: ParsableArguments {
     @Option(
         name: .customLong("id"),
-        help: "The new letter's identifier, so that a second try within two minutes stores nothing twice.")
+        help: "The new letter's identifier, so that a retry within two minutes stores nothing twice.")
     var newID: String?
 
     @Flag(help: "Print one JSON object.")
@@ -73,16 +73,16 @@ struct LetterSending: ParsableArguments {
         return (parts[0], parts[1])
     }
 
-    /// Refuses an identifier that can be none, before anything is done.
+    /// Refuses an invalid identifier before anything is done.
     func check() throws(CommandFailure) {
         guard let newID else { return }
         guard (1...128).contains(newID.utf8.count), newID.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw CommandFailure(
-                .badData, "An identifier has 1 to 128 letters, digits and signs, and no spaces.")
+                .badData, "An identifier is 1 to 128 letters, digits or symbols, without spaces.")
         }
     }
 
-    /// Sends a letter, says so, and has the local store keep it.
+    /// Sends a letter, reports it, and saves it to the local store.
     ///
     /// - Parameter letter: makes the letter, over the client that sends it.
     func send(

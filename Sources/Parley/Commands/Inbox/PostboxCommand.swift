@@ -10,7 +10,7 @@ struct PostboxCommand: AsyncParsableCommand {
         ])
 }
 
-/// What the postbox commands share: a connected client, and how a postbox is printed.
+/// The options shared by the postbox commands.
 struct PostboxOptions: ParsableArguments {
     @OptionGroup var connection: ConnectionOptions
 
@@ -20,14 +20,16 @@ struct PostboxOptions: ParsableArguments {
     @Flag(help: "Print one JSON object for each postbox.")
     var json = false
 
-    /// - Parameter outcome: what has become of each, for a person; nil for whether it is enabled.
+    /// Prints the postboxes that the body returns.
+    ///
+    /// - Parameter outcome: what was done to each; nil to print whether it is enabled.
     func run(_ outcome: String? = nil, _ body: (RelayClient) async throws -> [Postbox]) async throws {
         try await connection.plan().connected { client in
             for postbox in try await body(client) { write(postbox, outcome) }
         }
     }
 
-    /// - Parameter more: what scripts are told beside it.
+    /// - Parameter more: further keys for scripts.
     func write(_ postbox: Postbox, _ outcome: String? = nil, more: MessageMap = [:]) {
         guard json else { return Output.line(postbox.line(outcome)) }
         Output.json(postbox.json, more)
@@ -42,7 +44,7 @@ extension Postbox {
         ]
     }
 
-    /// - Parameter outcome: what has become of it; nil for whether it is enabled.
+    /// - Parameter outcome: what was done to it; nil to print whether it is enabled.
     func line(_ outcome: String? = nil) -> String {
         "\(Output.safe(name))  \(outcome ?? (isEnabled ? "enabled" : "disabled"))"
             + (hasTitle ? "  \(Output.safe(title))" : "")
@@ -52,7 +54,7 @@ extension Postbox {
 struct PostboxListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "Print the postboxes.",
-        discussion: "Where the network does not tell them, those that are kept here are printed, and how old that is.")
+        discussion: "If the network does not answer, prints those stored here and how old they are.")
     @OptionGroup var options: PostboxOptions
 
     func run() async throws {
@@ -66,7 +68,7 @@ struct PostboxListCommand: AsyncParsableCommand {
             guard options.sudoId == nil else { return }
             await StoreAccess.note([.postboxesListed(KeptPostboxes(items: postboxes, asOf: WallClock.now))], plan)
         } catch {
-            // What is kept is better than nothing, and a script sees by the exit status that it may be old.
+            // Stored postboxes are better than none; the exit status tells a script that they may be outdated.
             if (error as? CommandFailure)?.meansNoAnswer ?? CommandFailure.meansNoConnection(error) {
                 await writeKept(plan)
             }
@@ -74,7 +76,7 @@ struct PostboxListCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints the postboxes that this machine keeps, where it keeps any.
+    /// Prints the stored postboxes, if there are any.
     private func writeKept(_ plan: ConnectionPlan) async {
         await StoreAccess.readKept(plan) { store in
             guard let kept = try await store.postboxes() else { return }
@@ -88,7 +90,7 @@ struct PostboxListCommand: AsyncParsableCommand {
 }
 
 struct PostboxCreateCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "create", abstract: "Make a postbox.")
+    static let configuration = CommandConfiguration(commandName: "create", abstract: "Create a postbox.")
     @OptionGroup var options: PostboxOptions
     @Argument(help: "Its name: letters, digits, _ and -.") var name: String
 
@@ -97,8 +99,8 @@ struct PostboxCreateCommand: AsyncParsableCommand {
 
 struct PostboxRenameCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rename", abstract: "Call a postbox something else; its address stays.",
-        discussion: "The title is for you: lists show it beside the name. Others go on writing to the name.")
+        commandName: "rename", abstract: "Give a postbox a title; its address stays.",
+        discussion: "The title is for you: lists show it beside the name. Others still write to the name.")
     @OptionGroup var options: PostboxOptions
     @Argument(help: "Its name.") var name: String
     @Argument(help: "Its title: a line of up to 128 bytes. Give its name to remove the title.") var title: [String]
@@ -110,7 +112,7 @@ struct PostboxRenameCommand: AsyncParsableCommand {
 }
 
 struct PostboxEnableCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "enable", abstract: "Let it take letters.")
+    static let configuration = CommandConfiguration(commandName: "enable", abstract: "Accept letters.")
     @OptionGroup var options: PostboxOptions
     @Argument(help: "Its name.") var name: String
 
@@ -121,7 +123,7 @@ struct PostboxEnableCommand: AsyncParsableCommand {
 
 struct PostboxDisableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "disable", abstract: "Refuse further letters and keep those it has.")
+        commandName: "disable", abstract: "Refuse further letters; existing ones stay.")
     @OptionGroup var options: PostboxOptions
     @Argument(help: "Its name.") var name: String
 
@@ -132,7 +134,7 @@ struct PostboxDisableCommand: AsyncParsableCommand {
 
 struct PostboxDeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Delete a postbox with its letters.")
+        commandName: "delete", abstract: "Delete a postbox and its letters.")
     @OptionGroup var options: PostboxOptions
     @Argument(help: "Its name.") var name: String
 

@@ -7,18 +7,17 @@ import RelayNetwork
 struct LabCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lab", abstract: "Rehearse faults: of the link, of the server, by the administrator.",
-        discussion: "The exit status of a rehearsal is 0 where it passed, and 1 where it did not.",
+        discussion: "The exit status of a rehearsal is 0 if it passed, and 1 if it did not.",
         subcommands: [
             LabRunCommand.self, LabListCommand.self, LabRecordCommand.self, LabProxyCommand.self, LabSendCommand.self,
             LabWatchCommand.self, LabReportCommand.self,
         ])
 }
 
-/// What the commands of the lab share.
 enum Lab {
     static let failed = ExitCode(1)
 
-    /// Reads a scenario's file, or one that comes with Parley, by its name.
+    /// Reads a scenario from a file, or one that comes with Parley by its name.
     static func named(_ name: String) throws -> LabScenario {
         if !FileManager.default.fileExists(atPath: name), let shipped = ShippedScenario.named(name) {
             return try shipped.scenario()
@@ -39,13 +38,13 @@ enum Lab {
         }
     }
 
-    /// A name that no other run has.
+    /// A unique name for the run's messages.
     static func writer() -> String { String(RelayClient.newID().prefix(8)) }
 
-    /// Whether the terminal lacks symbols, as the environment says.
+    /// Whether the terminal lacks symbols, according to the environment.
     static var isASCII: Bool { Appearance(environment: ProcessInfo.processInfo.environment).usesPlainSymbols }
 
-    /// Prints an event: for scripts its object, for people a line where it is worth one.
+    /// Prints an event: an object for scripts, or a line for people if it is worth one.
     static func show(_ event: LabEvent, json: Bool) {
         if json { return Output.json(event.json) }
         guard let words = words(event.kind) else { return }
@@ -76,7 +75,7 @@ enum Lab {
         }
     }
 
-    /// Prints a run's report, but for scripts, which had all of it already.
+    /// Prints a run's report for people; scripts had all of it as events.
     static func show(_ report: LabReport, json: Bool) {
         guard !json else { return }
         Output.line("")

@@ -1,26 +1,26 @@
 import ArgumentParser
 import RelayLab
 
-/// What the commands have in common by which a person rehearses by hand.
+/// The options shared by the commands for rehearsals by hand.
 struct LabHandOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Where chance comes from.", valueName: "number"))
+    @Option(help: ArgumentHelp("Random seed.", valueName: "number"))
     var seed: UInt64?
 
-    @Option(help: ArgumentHelp("A file for what happened, as lines of JSON.", valueName: "file"))
+    @Option(help: ArgumentHelp("A log file of all events, as lines of JSON.", valueName: "file"))
     var log: String?
 
     @Flag(help: "Print one JSON object for each event.")
     var json = false
 }
 
-/// Lines of standard input, one after the other, without a thread of the pool waiting for them.
+/// Acts read from standard input, without blocking a thread of the pool.
 enum HandLines {
-    /// So many lines may wait for those before them to be done.
+    /// The most lines that may wait for earlier ones to be carried out.
     private static let capacity = 1_024
 
-    /// Does what each line says, until the end of the input. What cannot be done is said.
+    /// Carries out the act of each line, until the end of the input, and reports failures.
     ///
-    /// - Parameter ofLinkAlone: whether acts that are not about the link are refused.
+    /// - Parameter ofLinkAlone: whether to refuse acts that are not about the link.
     static func perform(in session: LabSession, ofLinkAlone: Bool = false) async {
         for await line in read() {
             do {
@@ -38,7 +38,7 @@ enum HandLines {
         }
     }
 
-    /// The lines that hold something, until the end of the input.
+    /// The lines that are not blank, until the end of the input.
     private static func read() -> AsyncStream<String> {
         let (lines, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(capacity))
         Task {
@@ -48,8 +48,8 @@ enum HandLines {
                     for line in found where line.contains(where: { !$0.isWhitespace }) {
                         switch continuation.yield(line) {
                         case .enqueued: break
-                        case .dropped: Output.complain("parley: \(capacity) lines wait already; left out: \(line)")
-                        // Nobody waits for more.
+                        case .dropped: Output.complain("parley: \(capacity) lines are waiting; skipped: \(line)")
+                        // The reader has ended.
                         default: return
                         }
                     }

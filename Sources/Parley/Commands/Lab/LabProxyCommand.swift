@@ -6,20 +6,20 @@ import RelayNetwork
 
 struct LabProxyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "proxy", abstract: "Put faults of the link before a server, for any program.",
+        commandName: "proxy", abstract: "Inject link faults in front of a server, for any program.",
         discussion: "Without --script, lines of standard input say what goes wrong, such as: cut, refuse for=3s, "
             + "delay by=200ms jitter=50ms, blackhole direction=from-server, restore. It runs until ^C.")
 
     @Option(
         help: ArgumentHelp(
-            "Where to listen: a port of 127.0.0.1, or address:port of any address of this machine; 0 for any port that is "
-                + "free.", valueName: "address"))
+            "Where to listen: a port of 127.0.0.1, or address:port of any address of this machine; 0 for any free port.",
+            valueName: "address"))
     var listen = "0"
 
-    @Option(help: ArgumentHelp("The server behind it, nats:// or tls://.", valueName: "url"))
+    @Option(help: ArgumentHelp("The server to forward to, nats:// or tls://.", valueName: "url"))
     var server: String
 
-    @Option(help: ArgumentHelp("A scenario with acts of the link alone.", valueName: "file"))
+    @Option(help: ArgumentHelp("A scenario whose acts are all about the link.", valueName: "file"))
     var script: String?
 
     @OptionGroup var options: LabHandOptions
@@ -32,11 +32,11 @@ struct LabProxyCommand: AsyncParsableCommand {
         }
     }
 
-    /// The address and the port that a text says; nil where it says none. A port alone is one of 127.0.0.1.
+    /// Parses an address and port, or a port of 127.0.0.1; nil if invalid.
     static func place(_ text: String) -> (host: String, port: Int)? {
         let text = text.contains(":") ? text : "\(FaultProxy.loopback):\(text)"
         guard let colon = text.lastIndex(of: ":") else { return nil }
-        // The number's own reader would take a sign, too.
+        // `UInt16` would accept a sign.
         let digits = text[colon...].dropFirst()
         guard digits.allSatisfy({ ("0"..."9").contains($0) }), let port = UInt16(digits) else { return nil }
         var host = text[..<colon]
@@ -74,7 +74,7 @@ struct LabProxyCommand: AsyncParsableCommand {
         }
         let shown = place.host.contains(":") ? "[\(place.host)]" : place.host
         let address = "nats://\(shown):\(proxy.address.port)"
-        // Whoever starts it waits for this line.
+        // Programs that start the proxy wait for this line.
         if json {
             Output.json(["listening": .string(address), "seed": .integer(seed)])
         } else {
@@ -88,7 +88,7 @@ struct LabProxyCommand: AsyncParsableCommand {
         throw ExitCode(128 + number)
     }
 
-    /// Does what the script or the input says, and returns with the signal that ends it.
+    /// Carries out the script or the input, and returns the signal that ends it.
     private func untilSignal(_ session: LabSession, _ scenario: LabScenario?) async -> Int32 {
         let signals = EndingSignals()
         defer { signals.cancel() }
@@ -111,8 +111,7 @@ struct LabProxyCommand: AsyncParsableCommand {
             guard case .act(let act, _) = step.kind, act.name.isOfLink else {
                 throw CommandFailure(
                     .badData,
-                    "\(path): step \(index + 1) is not about the link; of the program behind the proxy nothing is known."
-                )
+                    "\(path): step \(index + 1) is not about the link, which is all that a proxy controls.")
             }
         }
         return scenario

@@ -7,26 +7,24 @@ import RelayNetwork
 
 struct LabRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Carry scenarios out, and say of each whether it passed.",
+        commandName: "run", abstract: "Run scenarios, and report whether each passed.",
         discussion:
-            "FILE may be the name of a scenario that lab list shows. Each runs on a network of its own, which is gone "
-            + "afterwards, unless --server or --profile names another one; there the server's side is left alone. The exit "
-            + "status is 1 where one did not pass.")
+            "FILE may be the name of a scenario that lab list shows. Each runs on a temporary network of its own, unless "
+            + "--server or --profile names another one, whose server side is left alone. The exit status is 1 if one did "
+            + "not pass.")
 
     @OptionGroup var connection: ConnectionTarget
 
-    @Flag(help: "Carry out all that come with Parley.")
+    @Flag(help: "Run all that come with Parley.")
     var all = false
 
-    @Option(help: ArgumentHelp("Where chance comes from; printed in any case.", valueName: "number"))
+    @Option(help: ArgumentHelp("Random seed; always printed.", valueName: "number"))
     var seed: UInt64?
 
-    @Option(
-        help: ArgumentHelp("How many times faster than in earnest, instead of what the file says.", valueName: "factor")
-    )
+    @Option(help: ArgumentHelp("Speed-up factor over real time, instead of the file's.", valueName: "factor"))
     var speed: Double?
 
-    @Option(help: ArgumentHelp("A file for what happened, as lines of JSON; for one scenario.", valueName: "file"))
+    @Option(help: ArgumentHelp("A log file of all events, as lines of JSON; for one scenario.", valueName: "file"))
     var log: String?
 
     @Option(help: ArgumentHelp("A file for the report as an HTML page; for one scenario.", valueName: "file"))
@@ -42,9 +40,9 @@ struct LabRunCommand: AsyncParsableCommand {
     var files: [String] = []
 
     func validate() throws {
-        guard all != !files.isEmpty else { throw ValidationError("Name scenarios, or say --all.") }
+        guard all != !files.isEmpty else { throw ValidationError("Name scenarios, or pass --all.") }
         if let speed, !(0.01...1_000).contains(speed) {
-            throw ValidationError("--speed takes a number from 0.01 to 1000; 1 is in earnest.")
+            throw ValidationError("--speed takes a number from 0.01 to 1000; 1 is real time.")
         }
         if log != nil || report != nil, all || files.count > 1 {
             throw ValidationError("--log and --report are for one scenario at a time.")
@@ -52,7 +50,7 @@ struct LabRunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Each is read before the first one runs.
+        // All are parsed before the first one runs.
         let scenarios = try all ? ShippedScenario.all.map { try $0.scenario() } : files.map(Lab.named)
         let ground = try LabGround(connection)
         for scenario in scenarios { try ground.check(scenario) }
@@ -77,7 +75,7 @@ struct LabRunCommand: AsyncParsableCommand {
     }
 }
 
-/// Runs a body, which a signal cancels; the signal's exit status is thrown when it has ended.
+/// Runs a body, which a signal cancels; then throws the signal's exit status once the body has ended.
 func untilSignal<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let signals = EndingSignals()
     defer { signals.cancel() }
@@ -87,19 +85,18 @@ func untilSignal<Value: Sendable>(_ body: @escaping @Sendable () async throws ->
             for await number in numbers { throw ExitCode(128 + number) }
             throw ExitCode(of: .interrupted)
         }
-        // What the body has started it ends by itself: the group waits for that.
+        // The group waits while the cancelled body cleans up.
         defer { group.cancelAll() }
         guard let value = try await group.next() else { throw CancellationError() }
         return value
     }
 }
 
-/// Where scenarios are carried out: on networks of their own, or before a server that somebody named.
+/// Where scenarios run: on networks of their own, or with the server that the options name.
 struct LabGround: Sendable {
     private let server: (address: ServerAddress, configuration: RelayConfiguration)?
 
-    /// What the options name; only what they name themselves, since the configuration's own servers are no place for
-    /// rehearsals that nobody asked for there.
+    /// Uses a server only if a flag names it: a rehearsal must not disturb the configuration's default servers.
     init(_ options: ConnectionTarget) throws {
         let plan = options.server.isEmpty && options.profile == nil ? nil : try options.plan()
         if let plan, case .servers(let addresses, _, _) = plan.target, let address = addresses.first {
@@ -113,10 +110,10 @@ struct LabGround: Sendable {
         guard server != nil, scenario.needsNetwork || scenario.client.tokenLifetime != nil else { return }
         throw CommandFailure(
             .refused,
-            "“\(scenario.title)” is for a network that Parley started: leave --server and --profile out.")
+            "“\(scenario.title)” needs a network that Parley starts: leave --server and --profile out.")
     }
 
-    /// Makes a session for a scenario, and ends what it stands on when the body has returned.
+    /// Runs the body with a session for a scenario; stops its network and proxy afterwards.
     func session<Value: Sendable>(
         _ scenario: LabScenario, speed: Double, seed: UInt64, _ report: @escaping @Sendable (LabEvent) -> Void,
         _ body: (LabSession) async throws -> Value
@@ -161,7 +158,7 @@ struct LabGround: Sendable {
         return try result.get()
     }
 
-    /// How the client under test is configured, which is over the link, and how another device of the same user is.
+    /// The configuration of the client under test, which connects over the link, or of another device of the same user.
     private func configuration(
         _ network: LabNetwork?, _ settings: LabClientSettings, over link: ServerAddress?, speed: Double, seed: UInt64?
     ) throws -> RelayConfiguration {
@@ -203,20 +200,20 @@ struct LabListCommand: ParsableCommand {
 
 struct LabRecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "record", abstract: "Do things by hand, and keep them as a scenario's file.",
-        discussion: "Each line of standard input does something at once, such as: send count=3, cut, refuse for=3s, "
+        commandName: "record", abstract: "Rehearse by hand, and save it as a scenario file.",
+        discussion: "Each line of standard input is carried out at once, such as: send count=3, cut, refuse for=3s, "
             + "delay by=200ms, kick, background, foreground, restore. ^D ends it and writes the file: the acts at their "
-            + "times, and what followed as what is expected.")
+            + "times, and what followed as expectations.")
 
     @OptionGroup var connection: ConnectionTarget
 
     @Option(help: ArgumentHelp("The scenario's file.", valueName: "file"))
     var out: String
 
-    @Option(help: ArgumentHelp("What it is called.", valueName: "words"))
+    @Option(help: ArgumentHelp("The scenario's title.", valueName: "words"))
     var title = "recorded by hand"
 
-    @Option(help: ArgumentHelp("By which policy the client tries again.", valueName: "name"))
+    @Option(help: ArgumentHelp("The client's reconnect policy.", valueName: "name"))
     var reconnect = "parley"
 
     @OptionGroup var options: LabHandOptions

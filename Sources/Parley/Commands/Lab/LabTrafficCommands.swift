@@ -7,18 +7,18 @@ import RelayNetwork
 
 struct LabSendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send", abstract: "Send messages with numbers, and tell what became of each.",
-        discussion: "Each says “lab WRITER NUMBER”. The exit status is 1 where one was not acknowledged.")
+        commandName: "send", abstract: "Send numbered messages, and report the outcome of each.",
+        discussion: "Each says “lab WRITER NUMBER”. The exit status is 1 if one was not acknowledged.")
 
     @OptionGroup var connection: ConnectionTarget
 
-    @Option(help: ArgumentHelp("How many.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of messages.", valueName: "number"))
     var count = 10
 
-    @Option(help: ArgumentHelp("How much time is between two, such as 100ms.", valueName: "length"))
+    @Option(help: ArgumentHelp("The time between two messages, such as 100ms.", valueName: "length"))
     var every: String?
 
-    @Option(help: ArgumentHelp("The name they are counted under; a new one when it is left out.", valueName: "name"))
+    @Option(help: ArgumentHelp("The writer's name in the messages; a new one by default.", valueName: "name"))
     var writer: String?
 
     @Option(help: ArgumentHelp("How long the last acknowledgement may take, such as 30s.", valueName: "length"))
@@ -39,7 +39,7 @@ struct LabSendCommand: AsyncParsableCommand {
             throw ValidationError("\(name) takes a length such as 100ms or 2s.")
         }
         if let writer, !LabNumber.isWriter(writer) {
-            throw ValidationError("--writer takes letters, digits, dashes and underscores, 64 at most.")
+            throw ValidationError("--writer takes up to 64 letters, digits, dashes and underscores.")
         }
     }
 
@@ -87,12 +87,12 @@ struct LabWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Keep the ledger of a topic's numbered messages, whoever sends them.",
         discussion:
-            "A message has a number where it says “lab WRITER NUMBER”, bare or in a chat line, or is an object with "
-            + "lab and n. The exit status is 1 where one was lost, doubled or out of order.")
+            "A message has a number if it says “lab WRITER NUMBER”, bare or in a chat line, or is an object with "
+            + "lab and n. The exit status is 1 if one was lost, duplicated or out of order.")
 
     @OptionGroup var connection: ConnectionTarget
 
-    @Option(help: ArgumentHelp("End when each writer's message of this number is here.", valueName: "number"))
+    @Option(help: ArgumentHelp("End once each writer's message with this number has arrived.", valueName: "number"))
     var count: Int?
 
     @Option(name: .customLong("for"), help: ArgumentHelp("End after this time, such as 30s.", valueName: "length"))
@@ -100,7 +100,7 @@ struct LabWatchCommand: AsyncParsableCommand {
 
     @OptionGroup var begin: SinceOption
 
-    @Option(help: ArgumentHelp("A file for what happened, as lines of JSON.", valueName: "file"))
+    @Option(help: ArgumentHelp("A log file of all events, as lines of JSON.", valueName: "file"))
     var log: String?
 
     @Flag(help: "Print one JSON object for each event.")
@@ -118,10 +118,9 @@ struct LabWatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// What is known, for the two that add to it.
     private struct State {
         var watch: LabWatch
-        /// How many events of the log were printed.
+        /// The number of events already printed.
         var shown = 0
     }
 
@@ -135,7 +134,7 @@ struct LabWatchCommand: AsyncParsableCommand {
             title: topic, seed: 0, policy: "none", server: connector.network, time: WallClock.now.iso8601)
         let state = NIOLockedValueBox(State(watch: LabWatch(heading)))
         let (json, count, limit) = (json, count, length.flatMap { LabDuration.read($0) })
-        /// Changes what is known and prints what is new.
+        /// Changes the watch and prints the new events.
         @Sendable func change(_ body: (inout LabWatch, LabTime) -> Void) {
             state.withLockedValue { state in
                 body(&state.watch, LabTime(began.duration(to: .now)))
@@ -159,7 +158,7 @@ struct LabWatchCommand: AsyncParsableCommand {
                 }
             }
         } catch let status as ExitCode where status.rawValue > 128 {
-            // By ^C; what was heard so far counts.
+            // ^C ends the watch; what was received so far counts.
         }
         change { watch, now in
             if let count { watch.conclude(count: count, at: now) }
@@ -174,7 +173,7 @@ struct LabWatchCommand: AsyncParsableCommand {
         if !report.verdict.isPassed || isMissing { throw Lab.failed }
     }
 
-    /// Hands messages over until they are enough, or the time is over.
+    /// Hands messages over until the body returns false or the time is up.
     private static func follow(
         _ events: TopicEvents, for limit: Duration?, _ body: @escaping @Sendable (TopicMessage) -> Bool
     ) async throws {
@@ -194,16 +193,16 @@ struct LabWatchCommand: AsyncParsableCommand {
 
 struct LabReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "report", abstract: "Show what a rehearsal's log comes to: as one HTML page, or here.",
-        discussion: "The page needs no script and no other file, and prints.")
+        commandName: "report", abstract: "Report on a rehearsal's log, here or as an HTML page.",
+        discussion: "The page needs no scripts or other files, and can be printed.")
 
-    @Option(help: ArgumentHelp("The page's file; without it the report is printed here.", valueName: "file"))
+    @Option(help: ArgumentHelp("The HTML file; by default the report is printed here.", valueName: "file"))
     var out: String?
 
     @Flag(help: "Print the figures as one JSON object.")
     var json = false
 
-    @Argument(help: "The log, as lab run writes it.")
+    @Argument(help: "A log file written by lab run.")
     var log: String
 
     func run() throws {

@@ -5,10 +5,10 @@ import RelayNetwork
 
 struct JoinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "join", abstract: "Join a network by an invitation: make a profile of it, and open the chat.",
-        discussion: "An invitation serves once. The chat opens where input and output are a terminal.")
+        commandName: "join", abstract: "Join a network by invitation: create a profile for it, and open the chat.",
+        discussion: "An invitation works once. The chat opens if input and output are a terminal.")
 
-    @Option(help: ArgumentHelp("What the profile is called; the server's name if left out.", valueName: "name"))
+    @Option(help: ArgumentHelp("The profile's name; by default the server's.", valueName: "name"))
     var profile: String?
 
     @Option(help: ArgumentHelp("The configuration file.", valueName: "file"))
@@ -17,7 +17,7 @@ struct JoinCommand: AsyncParsableCommand {
     @Flag(help: "Print a JSON object, and open no chat.")
     var json = false
 
-    @Argument(help: "The invitation's file; - reads standard input, where it may be pasted.")
+    @Argument(help: "The invitation's file; - to paste it or pipe it in.")
     var file: String
 
     func run() async throws {
@@ -35,7 +35,7 @@ struct JoinCommand: AsyncParsableCommand {
         ]
         if invitation.authority != nil { settings["tlsAuthority"] = .string(authority) }
         let text = try writer.adding(name, settings)
-        // All that can fail on this machine is tried before the invitation is used up.
+        // Everything that can fail on this machine comes before the invitation is used up.
         try Self.make(folder, for: credentials)
         do {
             if let certificates = invitation.authority { try PrivateFile.write(certificates.utf8, to: authority) }
@@ -49,7 +49,7 @@ struct JoinCommand: AsyncParsableCommand {
             throw error
         }
         do throws(CommandFailure) { try writer.write(text) } catch {
-            // Somebody wrote the file meanwhile, and the invitation serves no second time.
+            // The file has changed meanwhile, and the invitation cannot be used again.
             let again = try ProfileWriter(flag: config, environment)
             try again.write(again.adding(name, settings))
         }
@@ -63,7 +63,7 @@ struct JoinCommand: AsyncParsableCommand {
             return String(decoding: try contents(ofFile: file).prefix(Invitation.maximumLength + 1), as: UTF8.self)
         }
         var text = ""
-        // Who pastes it need not end the input.
+        // Ends without ^D, for an invitation that is pasted.
         while text.utf8.count <= Invitation.maximumLength, let line = readLine(strippingNewline: false) {
             text += line
             if Invitation.isEnd(line) { break }
@@ -85,13 +85,13 @@ struct JoinCommand: AsyncParsableCommand {
         }
     }
 
-    /// Goes on as the chat, which wants the process's first thread.
+    /// Replaces the process by the chat, which needs the first thread.
     private func chat(_ name: String) throws {
         let words = ["parley", "chat", "--profile", name] + (config.map { ["--config", $0] } ?? [])
         var arguments = words.map { strdup($0) }
         arguments.append(nil)
         defer { for argument in arguments { free(argument) } }
-        // The connection's event loops ignore it, and what is ignored stays so.
+        // The event loops have ignored it, which the new program would inherit.
         signal(SIGPIPE, SIG_DFL)
         execv(Connector.executablePath, arguments)
         throw ExitCode(of: .noConnection)

@@ -3,12 +3,11 @@ import Logging
 import Platform
 import RelayNetwork
 
-/// Which network an administrator's command is about.
+/// The network that an administrator's command applies to.
 struct NetworkChoice: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A network on a cluster, by the name it was provisioned under; this user's own if left out.",
-            valueName: "name"))
+            "A network on a cluster, by its provisioned name; by default your private network.", valueName: "name"))
     var network: String?
 
     @OptionGroup var logging: LoggingOption
@@ -25,7 +24,7 @@ struct NetworkChoice: ParsableArguments {
         return directory
     }
 
-    /// Says what is left to do about a user whose account only the servers' administrators hand to them.
+    /// Names the tokens that the servers' administrators still have to install for a user.
     func advise(about user: String) {
         for path in (try? directory().tokensToHandOver(of: user)) ?? [] {
             Output.complain("parley: hand \(path) to the servers; until then nothing of this holds there")
@@ -39,7 +38,7 @@ struct NetworkChoice: ParsableArguments {
 
 /// How long the credentials that a command writes are valid.
 struct ExpiryOption: ParsableArguments {
-    @Option(help: ArgumentHelp("How long the credentials hold, such as 12h or 30d.", valueName: "length"))
+    @Option(help: ArgumentHelp("How long the credentials are valid, such as 12h or 30d.", valueName: "length"))
     var expires: String?
 
     func validate() throws {
@@ -47,16 +46,15 @@ struct ExpiryOption: ParsableArguments {
         throw ValidationError("--expires takes a length such as 12h or 30d.")
     }
 
-    /// Their end, in seconds since 1970; nil where none is named.
+    /// When they expire, in seconds since 1970; nil for never.
     var end: Int64? { expires.flatMap(PastTime.seconds).map { WallClock.now.milliseconds / 1_000 + Int64($0) } }
 }
 
-/// Where what happens in this process is logged.
 struct LoggingOption: ParsableArguments {
-    @Option(help: ArgumentHelp("Append to this file what is done, for a bug report.", valueName: "file"))
+    @Option(help: ArgumentHelp("Append a log to this file, for a bug report.", valueName: "file"))
     var log: String?
 
-    /// The logger; nil where neither the flag nor `PARLEY_LOG` names a file.
+    /// The logger; nil if neither the flag nor `PARLEY_LOG` names a file.
     func logger() throws(CommandFailure) -> Logger? {
         let environment = ProcessInfo.processInfo.environment
         guard let file = log ?? environment["PARLEY_LOG"], !file.isEmpty else { return nil }

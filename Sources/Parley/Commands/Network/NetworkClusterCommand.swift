@@ -6,10 +6,10 @@ import RelayNetwork
 struct NetworkClusterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cluster",
-        abstract: "Run three servers on this machine, with a network on them of which each has a copy.",
+        abstract: "Run three servers on this machine, with a network that each has a copy of.",
         discussion: """
-            Whoever starts it is a user of it, by parley --profile cluster, and its administrator, by --network cluster. All of \
-            it listens on this machine alone.
+            You are a user of it, by parley --profile cluster, and its administrator, by --network cluster. It listens on \
+            this machine only.
             """,
         subcommands: [
             NetworkClusterStartCommand.self, NetworkClusterStopCommand.self, NetworkClusterStatusCommand.self,
@@ -19,9 +19,9 @@ struct NetworkClusterCommand: AsyncParsableCommand {
 
 struct NetworkClusterStartCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "start", abstract: "Start the cluster, or go on with it where it ended, and write a profile.")
+        commandName: "start", abstract: "Start the cluster, with earlier data if there is any, and write a profile.")
 
-    @Option(help: ArgumentHelp("Who you are in it; your login's name if left out.", valueName: "name"))
+    @Option(help: ArgumentHelp("Your user name in it; by default your login name.", valueName: "name"))
     var user: String?
 
     @Option(help: ArgumentHelp("The configuration file that gets the profile.", valueName: "file"))
@@ -32,17 +32,17 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
         let cluster = LocalCluster.standard(environment: environment)
-        // All that can fail on this machine is tried before servers are started.
+        // Everything that can fail early comes before servers are started.
         _ = try profiles()
         let name = user ?? ConnectionOptions.loginName(environment)
         if self.credentials() == nil || user != nil { _ = try UserName(name) }
         if isatty(STDERR_FILENO) == 1, try await cluster.directory.running() == nil {
-            Output.complain("parley: three servers start, which takes some seconds")
+            Output.complain("parley: starting three servers, which takes a few seconds")
         }
         let (running, ranBefore) = try await cluster.start(
             hostCommand: [Connector.executablePath, "network", "cluster", "host"])
         if ranBefore { Output.complain("parley: the cluster runs already") }
-        // Whoever used it before goes on as the same user.
+        // Keeps the same user as before.
         let kept = user == nil ? self.credentials(in: running) : nil
         let credentials = if let kept { kept } else { try await cluster.credentials(for: name) }
         let outcome = Result { try keep(running, credentials, isOwnChoice: user != nil) }
@@ -51,14 +51,14 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
         if !json { Output.line("use it by parley --profile \(LocalCluster.name)") }
     }
 
-    /// The configuration file, as it is now.
+    /// The current configuration file.
     private func profiles() throws(CommandFailure) -> ProfileWriter {
         try ProfileWriter(flag: config, ProcessInfo.processInfo.environment)
     }
 
-    /// The credentials of whom the cluster's profile is for, as long as their file is there.
+    /// The credentials file of the cluster's profile, if it is readable.
     ///
-    /// - Parameter cluster: what the profile has to be for; nil where that is not known yet.
+    /// - Parameter cluster: the cluster that the profile must be for; nil if not known yet.
     private func credentials(in cluster: NetworkDescription? = nil) -> String? {
         guard let known = (try? profiles())?.profile(LocalCluster.name), let file = known.creds,
             FileManager.default.isReadableFile(atPath: file)
@@ -67,10 +67,10 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
         return known.namespace == cluster.namespace && known.hash == cluster.hash ? file : nil
     }
 
-    /// Writes the profile, or where it finds it brings up to date where the servers are.
+    /// Writes the profile, or updates the servers in an existing one.
     ///
-    /// - Parameter isOwnChoice: whether the profile is to be that user's if it was another one's.
-    /// - Throws: why it cannot; the cluster can be used without it.
+    /// - Parameter isOwnChoice: whether to switch the profile to these credentials.
+    /// - Throws: why it cannot; the cluster can be used without the profile.
     private func keep(_ cluster: NetworkDescription, _ credentials: String, isOwnChoice: Bool) throws(CommandFailure) {
         let writer = try profiles()
         let servers = MessageValue(cluster.servers)
@@ -99,7 +99,7 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
 
 struct NetworkClusterStopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stop", abstract: "Stop the servers; what is stored stays.")
+        commandName: "stop", abstract: "Stop the servers; stored data stays.")
     @Flag(help: "Print one JSON object.") var json = false
 
     func run() async throws {
@@ -111,7 +111,7 @@ struct NetworkClusterStopCommand: AsyncParsableCommand {
 
 struct NetworkClusterStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Tell whether the cluster runs, and how.")
+        commandName: "status", abstract: "Show whether the cluster is running.")
     @Flag(help: "Print one JSON object.") var json = false
 
     func run() async throws { try await Self.write(json: json) }
@@ -120,7 +120,7 @@ struct NetworkClusterStatusCommand: AsyncParsableCommand {
         let directory = LocalCluster.standard().directory
         let isHosted = try directory.isHosted()
         if isHosted, try directory.announced() != nil {
-            // It is looked after, and so comes back by itself, whatever does not answer now.
+            // The host restarts servers that do not answer now.
             try await NetworkStatusCommand.write(directory, json: json)
             if !json { Output.line("data in \(directory.path)") }
         } else if json {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Relay
 import RelayNetwork
 
-/// What the administrator's commands share: whom they are about and how they answer.
+/// The options shared by commands about a user.
 struct AdministrationOptions: ParsableArguments {
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -13,8 +13,8 @@ struct AdministrationOptions: ParsableArguments {
     var name: String
 
     /// - Parameters:
-    ///   - action: the command's own word.
-    ///   - sentence: the same for a person.
+    ///   - action: the command's name, for scripts.
+    ///   - sentence: the outcome, for people.
     func report(_ action: String, _ sentence: String) {
         choice.advise(about: name)
         guard json else { return Output.line(sentence) }
@@ -22,7 +22,6 @@ struct AdministrationOptions: ParsableArguments {
     }
 }
 
-/// Why an act is done, in words for the user.
 struct ReasonOption: ParsableArguments {
     @Option(help: ArgumentHelp("Why, in words for the user.", valueName: "text"))
     var reason: String?
@@ -36,7 +35,7 @@ struct NetworkUserKickCommand: AsyncParsableCommand {
 
     func run() async throws {
         let count = try await options.choice.administrator().kick(user: options.name, reason: why.reason)
-        if count == 0 { Output.complain("parley: \(options.name) is not connected; nobody was kicked") }
+        if count == 0 { Output.complain("parley: \(options.name) is not connected; no one was kicked") }
         guard count > 0 || options.json else { return }
         options.report("kick", "kicked \(options.name), \(count == 1 ? "1 connection" : "\(count) connections")")
     }
@@ -89,7 +88,7 @@ struct NetworkUserActivateCommand: AsyncParsableCommand {
 
 struct NetworkBlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "block", abstract: "End all users' connections and let nobody in; what is stored stays.")
+        commandName: "block", abstract: "End all users' connections and let no one in; stored data stays.")
     @OptionGroup var choice: NetworkChoice
     @OptionGroup var why: ReasonOption
 

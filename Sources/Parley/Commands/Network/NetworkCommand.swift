@@ -5,7 +5,7 @@ import RelayNetwork
 
 struct NetworkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "network", abstract: "Start, stop and look at the private network; make and invite users.",
+        commandName: "network", abstract: "Start, stop and inspect the private network; create and invite users.",
         subcommands: [
             NetworkStartCommand.self, NetworkStopCommand.self, NetworkStatusCommand.self, NetworkUserCommand.self,
             NetworkKeyCommand.self, NetworkTokenCommand.self, NetworkInviteCommand.self, NetworkProvisionCommand.self,
@@ -17,7 +17,7 @@ struct NetworkCommand: AsyncParsableCommand {
 struct NetworkStartCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "start", abstract: "Start the private network and keep it running.",
-        discussion: "With --listen others can use it too, whom parley network invite invites, until it is stopped.")
+        discussion: "With --listen, users invited by parley network invite can use it too, until it is stopped.")
 
     @Option(
         help: ArgumentHelp(
@@ -33,10 +33,10 @@ struct NetworkStartCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The authority that others are to trust, in PEM, where their systems do not know it.", valueName: "file"))
+            "The certificate authority, in PEM, if others' systems do not trust it.", valueName: "file"))
     var tlsCa: String?
 
-    @Flag(help: "Run it in this process, until a signal ends it: for a service manager.") var foreground = false
+    @Flag(help: "Run in this process until a signal, for a service manager.") var foreground = false
     @OptionGroup var logging: LoggingOption
     @Flag(help: "Print one JSON object.") var json = false
 
@@ -66,8 +66,8 @@ struct NetworkStartCommand: AsyncParsableCommand {
 
 struct NetworkStopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stop", abstract: "Stop the private network, or let it end with its last client.",
-        discussion: "While clients use it, it goes on, and the exit status is 75; it ends after the last one.")
+        commandName: "stop", abstract: "Stop the private network, now or after its last client.",
+        discussion: "If clients still use it, it stops after the last one, and the exit status is 75.")
     @Flag(help: "Stop it even while clients use it.") var force = false
     @Flag(help: "Print one JSON object.") var json = false
 
@@ -83,10 +83,10 @@ struct NetworkStopCommand: AsyncParsableCommand {
 
 struct NetworkStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Tell whether the private network runs, and how.",
+        commandName: "status", abstract: "Show whether the private network is running.",
         discussion: """
-            With --network it tells of a network on a cluster: servers, who leads and copies each stream and how full it is, \
-            services, and users connected. What does not answer is said, on standard error.
+            With --network it reports on a network on a cluster: its servers, each stream's leader, copies and size, its \
+            services and connected users. Whatever does not answer is reported on standard error.
             """)
     @OptionGroup var choice: NetworkChoice
     @Flag(help: "Print one JSON object.") var json = false
@@ -96,7 +96,7 @@ struct NetworkStatusCommand: AsyncParsableCommand {
         try await Self.write(choice.directory(), json: json)
     }
 
-    /// Tells of a network on several servers.
+    /// Reports on a network on several servers.
     static func write(_ directory: NetworkDirectory, json: Bool) async throws {
         let report = try await directory.report()
         let addresses = try directory.cluster()?.servers ?? []
@@ -132,7 +132,7 @@ struct NetworkStatusCommand: AsyncParsableCommand {
 
 struct NetworkUserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "user", abstract: "Make users of the private network, look at them, and say what they may do.",
+        commandName: "user", abstract: "Create users of the private network, list them, and manage their rights.",
         subcommands: [
             NetworkUserAddCommand.self, NetworkUserListCommand.self, NetworkUserShowCommand.self,
             NetworkUserGrantCommand.self, NetworkUserExpireCommand.self, NetworkUserKickCommand.self,
@@ -141,7 +141,7 @@ struct NetworkUserCommand: AsyncParsableCommand {
         ])
 }
 
-/// `parley network host`: the process that keeps the private network; clients start it by themselves.
+/// `parley network host`: the process that keeps the private network; clients start it automatically.
 struct NetworkHostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host", abstract: "Keep the private network running.", shouldDisplay: false)

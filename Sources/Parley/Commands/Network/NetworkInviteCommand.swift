@@ -4,26 +4,26 @@ import RelayNetwork
 
 struct NetworkInviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "invite", abstract: "Invite somebody to the network: one file for parley join.",
-        discussion: "It serves once, and takes the place of an invitation from before for the same user.")
+        commandName: "invite", abstract: "Invite a user to the network: write a file for parley join.",
+        discussion: "It works once, and replaces an earlier invitation for the same user.")
 
-    @Option(help: ArgumentHelp("How long it can be used, such as 12h or 30d; 7d if left out.", valueName: "length"))
+    @Option(help: ArgumentHelp("How long it is valid, such as 12h or 30d; by default 7d.", valueName: "length"))
     var expires: String?
 
     @OptionGroup(title: "Rights") var rights: RightsOptions
 
     @Option(
         help: ArgumentHelp(
-            "Where the person connects, tls://host:port; what the network's certificate is for if left out.",
+            "The server for the user, tls://host:port; by default the name in the network's certificate.",
             valueName: "url"))
     var server: [String] = []
 
-    @Option(help: ArgumentHelp("Where the invitation goes; - prints it, to be pasted.", valueName: "file"))
+    @Option(help: ArgumentHelp("The invitation's file; - prints it.", valueName: "file"))
     var out: String?
 
     @OptionGroup var choice: NetworkChoice
 
-    @Flag(help: "Take the user's invitation back.") var revoke = false
+    @Flag(help: "Revoke the user's invitation.") var revoke = false
     @Flag(help: "Print one JSON object.") var json = false
 
     @Argument(help: "The user's name.")
@@ -47,7 +47,7 @@ struct NetworkInviteCommand: AsyncParsableCommand {
         let invitation = try await choice.administrator().invite(
             user: name, rights: rights.change, servers: server, expires: end)
         choice.advise(about: name)
-        // A printed invitation ends with its last mark.
+        // `line` adds the last line break itself.
         guard out != "-" else { return Output.line(String(invitation.text().dropLast())) }
         do throws(NetworkError) { try PrivateFile.write(invitation.text().utf8, to: out) } catch {
             let failure = CommandFailure(error)

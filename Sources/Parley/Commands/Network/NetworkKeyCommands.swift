@@ -4,20 +4,20 @@ import RelayNetwork
 
 struct NetworkKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "key", abstract: "List, make and revoke the keys of a user.",
+        commandName: "key", abstract: "List, create and revoke a user's keys.",
         discussion: """
-            Each credentials file, invitation and token of a user has a key of its own. The network keeps no secret of it: \
-            whoever loses one gets another key.
+            Each credentials file, invitation and token of a user has a key of its own. The network does not store its \
+            secret: a lost one is replaced by a new key.
             """,
         subcommands: [NetworkKeyListCommand.self, NetworkKeyNewCommand.self, NetworkKeyRevokeCommand.self])
 }
 
 struct NetworkKeyListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List a user's keys, revoked ones too.",
+        commandName: "list", abstract: "List a user's keys, including revoked ones.",
         discussion: """
-            Last seen is what the running servers remember: a connection that is open now, or when the last one by the key \
-            ended. They forget that when they stop, and of very many connections the oldest.
+            Last seen is what the running servers remember: a connection that is open now, or when the key's last one \
+            ended. They forget it when they stop, and after very many other connections.
             """)
     @OptionGroup var choice: NetworkChoice
     @Flag(help: "Print one JSON object a line.") var json = false
@@ -35,14 +35,14 @@ struct NetworkKeyListCommand: AsyncParsableCommand {
 
 struct NetworkKeyNewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "new", abstract: "Make a key of a user, and the credentials file for it.",
-        discussion: "The secret is in the file alone. The user's other keys hold as before.")
+        commandName: "new", abstract: "Create a key for a user, and its credentials file.",
+        discussion: "Only the file contains the secret. The user's other keys stay valid.")
 
     @OptionGroup var expiry: ExpiryOption
 
     @Option(
         help: ArgumentHelp(
-            "Where the credentials file goes; to where --as looks on this machine if left out.", valueName: "file"))
+            "The credentials file; by default the one that --as uses on this machine.", valueName: "file"))
     var out: String?
 
     @OptionGroup(title: "Rights, which are at most the user's") var rights: RightsOptions
@@ -71,17 +71,17 @@ struct NetworkKeyNewCommand: AsyncParsableCommand {
 
 struct NetworkKeyRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Revoke a key of a user for ever, or all of them.",
+        commandName: "revoke", abstract: "Revoke one or all of a user's keys for good.",
         discussion: """
-            Its connections end at once and are told why; nothing that is decided about the user later lets it in again. \
-            With --all the key by which --as uses the network on this machine ends too, and none takes its place by itself.
+            Its connections end at once and are told why, and no later change to the user makes it valid again. --all \
+            includes the key that --as uses on this machine; it is not replaced automatically.
             """)
     @Flag(help: "Revoke all keys of the user.") var all = false
     @OptionGroup var why: ReasonOption
     @OptionGroup var choice: NetworkChoice
     @Flag(help: "Print one JSON object a line.") var json = false
     @Argument(help: "The user's name.") var name: String
-    @Argument(help: "The key's id, as list shows it, or the beginning of it.") var key: String?
+    @Argument(help: "The key's id, as list shows it, or its beginning.") var key: String?
 
     func validate() throws {
         guard all == (key == nil) else { throw ValidationError("Name a key by its id, or --all.") }
@@ -109,7 +109,7 @@ struct NetworkKeyRevokeCommand: AsyncParsableCommand {
 }
 
 extension NetworkAdministrator {
-    /// Writes credentials whose secret is kept nowhere else, or revokes their key where the file cannot be written.
+    /// Writes credentials whose secret is stored nowhere else; revokes their key if the file cannot be written.
     func write(_ credentials: String, of user: String, key: String, to path: String) async throws {
         do throws(NetworkError) { try PrivateFile.write(credentials.utf8, to: path) } catch {
             _ = try? await revoke(key: key, of: user)

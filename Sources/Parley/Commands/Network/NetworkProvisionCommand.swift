@@ -5,10 +5,10 @@ import RelayNetwork
 struct NetworkProvisionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provision",
-        abstract: "Put a network onto a NATS cluster that somebody else runs, or look what is otherwise there.",
+        abstract: "Set up a network on a NATS cluster that someone else runs, or check it.",
         discussion: """
-            What is not there is made. What is there is changed with --apply alone, and nothing is deleted. The exit status \
-            is 75 where something is otherwise than planned.
+            Missing parts are created. Existing ones are changed only with --apply, and nothing is deleted. The exit status \
+            is 75 if something differs from the plan.
             """)
 
     @Option(help: ArgumentHelp("A server of the cluster; may be given several times.", valueName: "url"))
@@ -19,14 +19,14 @@ struct NetworkProvisionCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The operator's key or a signing key of it, in a file that you alone can read; PARLEY_OPERATOR_KEY holds it "
-                + "where none is named.", valueName: "file"))
+            "The operator's key or one of its signing keys, in a file that only you can read; by default "
+                + "PARLEY_OPERATOR_KEY.", valueName: "file"))
     var operatorKey: String?
 
     @Option(
         help: ArgumentHelp(
-            "Credentials of a user of the system account, who hands the accounts' tokens to the servers; without them the "
-                + "tokens are written for you to push.", valueName: "file"))
+            "Credentials of a user of the system account, to push the accounts' tokens to the servers; without them, the "
+                + "tokens are written to files for you to push.", valueName: "file"))
     var systemCreds: String?
 
     @Option(help: ArgumentHelp("How many servers hold a copy of each stream.", valueName: "number"))
@@ -38,13 +38,13 @@ struct NetworkProvisionCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The cluster's name, in a super cluster.", valueName: "name"))
     var cluster: String?
 
-    @Flag(help: "Change what is otherwise on the servers.") var apply = false
-    @Flag(help: "Make and change nothing, here or there.") var dryRun = false
-    @Flag(help: "With --apply: take copies of streams away.") var lowerReplicas = false
-    @Flag(help: "With --apply: delete messages that do not fit new bounds.") var deleteMessages = false
+    @Flag(help: "Change what differs on the servers.") var apply = false
+    @Flag(help: "Create and change nothing, here or on the servers.") var dryRun = false
+    @Flag(help: "With --apply: remove copies of streams.") var lowerReplicas = false
+    @Flag(help: "With --apply: delete messages beyond new limits.") var deleteMessages = false
     @Flag(help: "Print one JSON object.") var json = false
 
-    @Argument(help: "What the network is called.")
+    @Argument(help: "The network's name.")
     var name: String
 
     func validate() throws {

@@ -2,7 +2,7 @@ import Relay
 import RelayNetwork
 
 extension NetworkReport {
-    /// The object that `--json` prints, beside what the command itself says.
+    /// The object for scripts, to which the command adds its own keys.
     var json: MessageMap {
         [
             "network": .string(network), "running": true, "server": MessageValue(servers.first(where: \.answers)?.name),
@@ -14,7 +14,7 @@ extension NetworkReport {
         ]
     }
 
-    /// The same for a person, line by line. Names are the servers' own words.
+    /// The lines for people.
     var lines: [String] {
         let answering = servers.count(where: \.answers)
         var lines = ["\(network): \(answering) of \(servers.count) servers answer" + connected]

@@ -7,18 +7,18 @@ import RelayNetwork
 struct NetworkServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Answer for a network on a NATS cluster: names, postboxes, invitations.",
+        abstract: "Run the services of a network on a NATS cluster: names, postboxes, invitations.",
         discussion: """
-            Any number of processes, on any machines, share the requests; none of them keeps anything. It runs until a signal \
-            ends it and writes its log to standard error.
+            Any number of processes, on any machines, share the requests; they are stateless. It runs until a signal and \
+            writes its log to standard error.
 
-            With --http-secret, or PARLEY_HTTP_SECRET, an app's own server gets its users' bearer tokens there: POST /tokens, \
-            and DELETE /tokens/ID for one before its time. That is where the network's folder is, at a loopback address or over TLS.
+            With --http-secret, or PARLEY_HTTP_SECRET, an app's own server can request its users' bearer tokens: POST \
+            /tokens, and DELETE /tokens/ID to revoke one early. This needs the network's folder, and a loopback address or TLS.
             """)
 
     @Option(
         help: ArgumentHelp(
-            "The file that parley network provision has written for the services.", valueName: "file"))
+            "The services file that parley network provision wrote.", valueName: "file"))
     var services: String?
 
     @Option(
@@ -58,7 +58,7 @@ struct NetworkServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Hands out tokens where a secret says to whom.
+    /// The token service; nil without --http, a network folder or a secret.
     private func tokens(_ logger: Logger, _ environment: [String: String]) throws(NetworkError) -> TokenService? {
         guard http != nil, let name else { return nil }
         let variable = "PARLEY_HTTP_SECRET"

@@ -4,13 +4,13 @@ import RelayNetwork
 
 struct NetworkTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token", abstract: "Print a bearer token of a user: a login by itself, for a limited time.",
+        commandName: "token", abstract: "Print a bearer token for a user: a complete login, for a limited time.",
         discussion: """
-            The token stands alone on a line, for PARLEY_TOKEN, for the tokenCommand of a profile and for other clients. It has \
-            a key of its own: parley network key list shows it, and key revoke ends it before its time.
+            The token is alone on a line, for PARLEY_TOKEN, for a profile's tokenCommand and for other clients. It has its \
+            own key: parley network key list shows it, and key revoke ends it early.
             """)
 
-    @Option(help: ArgumentHelp("How long it holds, such as 90s, 1h or 30d.", valueName: "length"))
+    @Option(help: ArgumentHelp("How long it is valid, such as 90s, 1h or 30d.", valueName: "length"))
     var expires = "1h"
 
     @OptionGroup(title: "Rights, which are at most the user's") var rights: RightsOptions

@@ -5,10 +5,10 @@ import RelayNetwork
 struct NetworkUserAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Make a user and write a credentials file, with a key of its own.",
+        abstract: "Create a user, and write a credentials file with its own key.",
         discussion: """
-            One who exists keeps the topics and the end not named, gets another key, and the earlier ones hold as before. The \
-            secret is in the file alone: whoever loses it gets another one by parley network key new.
+            An existing user gets another key; earlier keys, and rights and expiry not given here, stay. Only the file \
+            contains the secret: if it is lost, parley network key new makes another one.
             """)
 
     @OptionGroup var expiry: ExpiryOption
@@ -17,7 +17,7 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where the credentials file goes; to where --as looks on this machine if left out.", valueName: "file"))
+            "The credentials file; by default the one that --as uses on this machine.", valueName: "file"))
     var out: String?
 
     @OptionGroup var choice: NetworkChoice
@@ -65,8 +65,7 @@ struct NetworkUserListCommand: AsyncParsableCommand {
 
 struct NetworkUserShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show a user's standing, what it may use, until when, and where it is connected."
-    )
+        commandName: "show", abstract: "Show a user's standing, rights, expiry and connected devices.")
     @OptionGroup var choice: NetworkChoice
     @Flag(help: "Print one JSON object.") var json = false
     @Argument(help: "The user's name.") var name: String
@@ -85,8 +84,8 @@ struct NetworkUserShowCommand: AsyncParsableCommand {
 
 struct NetworkUserGrantCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "grant", abstract: "Give a user these rights, from now on; what is not named stays.",
-        discussion: "Topics that are named replace those from before: these and no others.")
+        commandName: "grant", abstract: "Change a user's rights; those not named stay.",
+        discussion: "Named topics replace the earlier ones.")
     @OptionGroup(title: "Rights") var rights: RightsOptions
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: AdministrationOptions
@@ -105,14 +104,14 @@ struct NetworkUserGrantCommand: AsyncParsableCommand {
 
 struct NetworkUserExpireCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "expire", abstract: "Say until when a user may use the network.",
+        commandName: "expire", abstract: "Set until when a user may use the network.",
         discussion: """
-            An earlier end than before holds for all credentials of the user. A later one, or none, needs a new file, by \
-            parley network key new, for credentials cannot outlive the end that is written in them.
+            An earlier date applies to all of the user's credentials. A later date, or never, needs a new file, by parley \
+            network key new, since credentials cannot outlive the date written in them.
             """)
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: AdministrationOptions
-    @Argument(help: "A date such as 2030-01-31 or 2030-01-31T12:00:00Z, a length from now such as 30d, now, or never.")
+    @Argument(help: "A date such as 2030-01-31 or 2030-01-31T12:00:00Z, a duration such as 30d, now, or never.")
     var date: String
 
     func validate() throws {
@@ -121,7 +120,7 @@ struct NetworkUserExpireCommand: AsyncParsableCommand {
         }
     }
 
-    /// The end, in seconds since 1970, nil inside for none; nil for a text that names no end.
+    /// The expiry in seconds since 1970, with an inner nil for never; nil if the text is invalid.
     private static func end(_ text: String) -> Int64?? {
         let seconds = WallClock.now.milliseconds / 1_000
         if text == "never" { return .some(nil) }

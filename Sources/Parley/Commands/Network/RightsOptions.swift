@@ -4,7 +4,7 @@ import RelayNetwork
 
 extension AccessRights.KeyValueAccess: ExpressibleByArgument {}
 
-/// What somebody may do on the network.
+/// What a user may do on the network.
 struct RightsOptions: ParsableArguments {
     enum Answer: String, ExpressibleByArgument, CaseIterable { case yes, no }
 
