@@ -1,15 +1,14 @@
-/// The configuration of a running chat, and where it came from, so that it can be read again.
+/// The configuration of a running chat, with its source, so that it can be reloaded.
 struct ChatConfiguration: Hashable, Sendable {
     let settings: ChatSettings
-    /// The profile, whose settings of the connection count from the next start on.
+    /// The profile, whose connection settings take effect at the next start.
     let profile: Profile
-    /// The path of the file.
     let path: String
     private let flag: String?
     private let profileName: String?
     private let environment: [String: String]
 
-    /// Reads the file that the flag, else the environment, else the standard place names, where that was not done yet.
+    /// Reads the file named by the flag, or else the environment, or else the default path, unless `source` is given.
     init(
         flag: String?, profile name: String?, _ environment: [String: String], _ source: ConfigurationSource? = nil
     ) throws(CommandFailure) {
@@ -22,7 +21,6 @@ struct ChatConfiguration: Hashable, Sendable {
         self.environment = environment
     }
 
-    /// What the same file says now.
     func reloaded() -> Result<ChatConfiguration, CommandFailure> {
         Result { () throws(CommandFailure) in
             try ChatConfiguration(flag: flag, profile: profileName, environment)
@@ -30,15 +28,15 @@ struct ChatConfiguration: Hashable, Sendable {
     }
 }
 
-/// What a changed configuration file leads to in a running chat: the last valid one stays in force.
+/// Applies changes of the configuration file to a running chat; the last valid one stays in force.
 struct ConfigurationFollower {
     private var current: ChatConfiguration
-    /// What was wrong with the file when it was read last.
+    /// What was wrong with the file when it was last read.
     private var complaint: String?
 
     init(_ configuration: ChatConfiguration) { current = configuration }
 
-    /// Takes in what the file says now; nil where that is nothing new.
+    /// Takes in the reloaded file; returns nil if nothing has changed.
     mutating func take(_ result: Result<ChatConfiguration, CommandFailure>) -> ChatEvent.ConfigurationNews? {
         switch result {
         case .success(let new):
@@ -52,7 +50,7 @@ struct ConfigurationFollower {
             guard failure.text != complaint else { return nil }
             complaint = failure.text
             guard failure.text.hasPrefix(current.path) else { return .refused(failure.text) }
-            // The bottom line has little room, and there is one such file.
+            // The bottom line has little room, so the folder is left out.
             let name = current.path.split(separator: "/").last.map(String.init) ?? current.path
             return .refused(name + failure.text.dropFirst(current.path.count))
         }
@@ -66,7 +64,7 @@ struct ConfigurationFollower {
                 .log("The system does not watch the configuration file; changes count from the next start on."))
         }
         defer { watch.close() }
-        // It may have changed between the start and now.
+        // The file may have changed since the start.
         continuation.yield()
         var follower = ConfigurationFollower(configuration)
         for await _ in changes {

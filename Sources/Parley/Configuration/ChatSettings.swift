@@ -1,11 +1,11 @@
 import JSON5
 import Relay
 
-/// The part of the configuration that the interactive client follows, and that may change while it runs.
+/// The settings of the interactive client, which may change while it runs.
 struct ChatSettings: Hashable, Sendable {
     var join: [String]
     var mutes: [TopicPattern]
-    /// Words that mention the person as their name does.
+    /// Words that mention the user, as their name does.
     var highlights: [String]
     var bell: BellSetting
     var notifications: NotificationSetting
@@ -43,19 +43,18 @@ struct ChatSettings: Hashable, Sendable {
 
 /// What rings the terminal's bell.
 enum BellSetting: String, CaseIterable, Hashable, Sendable, Decodable {
-    /// Lines that mention the person, and new letters, while they are not looking.
+    /// Mentions and new letters, while the user is not looking.
     case mentions
     case nothing = "none"
 
     init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "setting of the bell") }
 }
 
-/// The measures of the screen that are the person's choice.
 struct LayoutSetting: Hashable, Sendable {
-    /// Columns of the sidebar; 0 shows it only when it is asked for; nil for what suits the screen.
+    /// The sidebar's width in columns; 0 hides it until asked for; nil chooses by the screen's width.
     var sidebar: Int?
 
-    /// Whether the sidebar is folded away at first.
+    /// Whether the sidebar is hidden at first.
     var foldsSidebar: Bool { sidebar == 0 }
 }
 

@@ -8,13 +8,13 @@ import RelayNetwork
 struct ConfigurationFile: Hashable, Sendable {
     /// Profiles by name; `default` is used when none is named.
     var profiles: [String: Profile] = [:]
-    /// What counts for profiles that do not give it themselves.
+    /// The top-level settings, for profiles that do not override them.
     var shared = SharedSettings()
     var layout = LayoutSetting()
     var keys: KeySetting?
     var links = LinkSetting.auto
 
-    /// The profile of this name; without a name the one called `default`, or an empty one.
+    /// The named profile; without a name `default`, or an empty one.
     func profile(_ name: String?) throws(CommandFailure) -> Profile {
         guard let name else { return profiles["default"] ?? Profile() }
         guard let profile = profiles[name] else {
@@ -25,12 +25,12 @@ struct ConfigurationFile: Hashable, Sendable {
         return profile
     }
 
-    /// Where the file is, and whether it was named explicitly.
+    /// The file's path, and whether it was named explicitly.
     static func place(flag: String?, _ environment: [String: String]) -> (path: String, isNamed: Bool) {
         let named = flag ?? environment["PARLEY_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
         if let named { return (UserFolders.expanded(named, environment), true) }
         let path = (UserFolders.configuration.path(environment) ?? "") + "/parley/config.json"
-        // It is JSON5, and may be called so.
+        // Also found as `config.json5`.
         let found = [path, path + "5"].first { FileManager.default.fileExists(atPath: $0) }
         return (found ?? path, false)
     }

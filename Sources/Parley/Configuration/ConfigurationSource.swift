@@ -3,21 +3,20 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// A configuration file that was read, with the place of everything in it.
+/// A parsed configuration file with the places of its settings.
 struct ConfigurationSource: Sendable {
-    /// Where the file is, or would be.
+    /// The path of the file, which may be absent.
     let path: String
     let file: ConfigurationFile
-    /// The places of the settings; nil where there is no file.
+    /// The places of the settings; nil if there is no file.
     let outline: JSON5Outline?
 
-    /// Larger files are no configuration.
     private static let maximumBytes = 1 << 20
 }
 
 extension ConfigurationSource {
-    /// Reads the file that the flag, else the environment, else the standard place names. Only the last may be absent.
-    /// A mistake is named with file, line and column.
+    /// Reads the file named by the flag, or else the environment, or else the default path; only the last may be
+    /// absent. Errors name the file, line and column.
     init(flag: String?, _ environment: [String: String]) throws(CommandFailure) {
         let (path, isNamed) = ConfigurationFile.place(flag: flag, environment)
         if let data = FileManager.default.contents(atPath: path) {
@@ -29,7 +28,7 @@ extension ConfigurationSource {
         }
     }
 
-    /// Reads the content of the file that a mistake names.
+    /// Parses a file's content; `path` is for error messages.
     init(_ data: Data, path: String) throws(CommandFailure) {
         guard data.count <= Self.maximumBytes else {
             throw ConfigurationFile.failure("\(path) is too large to be a configuration.")
@@ -41,8 +40,8 @@ extension ConfigurationSource {
         self.init(path: path, file: document.value, outline: document.outline)
     }
 
-    /// Reads the files that the profiles name. The first that is missing or cannot be used is a failure with the place
-    /// of the setting.
+    /// Checks the files that the profiles name. Throws for the first that is missing or unusable, with the place of its
+    /// setting.
     func checkFiles(_ environment: [String: String]) throws(CommandFailure) {
         for (name, profile) in file.profiles.sorted(by: { $0.key < $1.key }) {
             func failure(_ key: Profile.CodingKeys, _ words: String) -> CommandFailure {

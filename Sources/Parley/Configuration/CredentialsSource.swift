@@ -1,18 +1,18 @@
 import Platform
 import Relay
 
-/// Where credentials come from. Never printed with what it holds.
+/// Where credentials come from. Its description never contains a secret.
 enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
     case none
     case file(String)
-    /// RelayX's pair, from the environment.
+    /// RelayX's API key and secret, from the environment.
     case apiKey(String, secret: String)
     /// A bearer token, from the environment.
     case token(String)
     /// Bearer tokens that a command prints.
     case command(TokenCommand)
 
-    /// The credentials themselves, read and checked.
+    /// Reads and checks the credentials.
     func credentials() throws(RelayError) -> RelayCredentials {
         do throws(RelayError) {
             switch self {
@@ -35,7 +35,7 @@ enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// The place, without what is there.
+    /// The place, without the secret.
     var description: String {
         switch self {
         case .none: "none"

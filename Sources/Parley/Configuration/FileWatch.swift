@@ -2,11 +2,11 @@ import Dispatch
 import NIOConcurrencyHelpers
 import Platform
 
-/// Tells that a file may have changed: it was written, replaced, made, moved or deleted, or another one beside it was.
-/// The kernel says so; nothing is asked meanwhile, and no clock runs.
+/// Reports that a file may have changed: it, or another one beside it, was written, replaced, created, moved or
+/// deleted. The kernel reports it; there is no polling.
 ///
-/// Editors put another file in the old one's place, so the folder is what is watched: that of the name, and that of the
-/// file which a link leads to. Of a folder that is not there yet, the nearest one above it is watched.
+/// Editors replace the file, so its folder is watched, and the folder of a link's target. For a folder that does not
+/// exist yet, the nearest existing one above it is watched.
 final class FileWatch: Sendable {
     private struct State {
         var sources: [Source] = []
@@ -16,12 +16,12 @@ final class FileWatch: Sendable {
 
     private let path: String
     private let changed: @Sendable () -> Void
-    // The system tells of files through Dispatch alone, which hands over one event at a time here.
+    // A serial queue, so that events arrive one at a time.
     private let queue = DispatchQueue(label: "parley.configuration", qos: .utility)
     private let state = NIOLockedValueBox(State())
 
-    /// Watches from now on, until ``close()``, and calls `changed` on a queue of its own, once for each burst. Nil
-    /// where the system refuses.
+    /// Watches until ``close()``, and calls `changed` on a private queue, once per burst of changes. Nil if the system
+    /// refuses.
     init?(_ path: String, changed: @escaping @Sendable () -> Void) {
         self.path = path
         self.changed = changed
@@ -38,8 +38,8 @@ final class FileWatch: Sendable {
         }
     }
 
-    /// Watches the folders that lead to the file now. If the system refuses, those of before stay; false if nothing is
-    /// watched.
+    /// Watches the folders that currently lead to the file. If the system refuses, the earlier ones stay watched;
+    /// returns false if none are.
     private func watch() -> Bool {
         state.withLockedValue { state in
             guard !state.isClosed else { return false }
@@ -57,13 +57,14 @@ final class FileWatch: Sendable {
             return !state.isBurst
         }
         guard isFirst else { return }
-        // An editor saves in several steps. What is told before the folders are watched anew is read after it.
+        // An editor saves in several steps. The file is read only after the folders are watched again, so that no
+        // change is missed.
         queue.asyncAfter(deadline: .now() + .milliseconds(100)) { [weak self] in
             if let self, watch() { changed() }
         }
     }
 
-    /// The folders to watch, and whether for files that are written in them.
+    /// The folders to watch, and for each whether to watch for files written in it.
     static func places(of path: String) -> [String: Bool] {
         var folder = Self.folder(of: path)
         var places = [folder: true]
@@ -84,7 +85,7 @@ final class FileWatch: Sendable {
     }
 }
 
-/// Dispatch's sources may be used from any thread, which their type does not say.
+/// Dispatch sources are thread-safe, although their type is not declared `Sendable`.
 private struct Source: @unchecked Sendable {
     let base: any DispatchSourceProtocol
 }
@@ -95,7 +96,7 @@ extension FileWatch {
         private static let ofFolder = UInt32(IN_CREATE | IN_MOVED_TO)
         private static let always = UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
-        /// These folders, watched by inotify; for those that are true, the files in them, whatever their names.
+        /// Watches folders by inotify; if true, also the files written in them.
         private func sources(of folders: [String: Bool]) -> [Source]? {
             let descriptor = inotify_init1(CInt(O_NONBLOCK | O_CLOEXEC))
             guard descriptor >= 0 else { return nil }
@@ -108,17 +109,17 @@ extension FileWatch {
             }
             let source = Source(base: DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue))
             source.base.setEventHandler { [weak self] in
-                // A descriptor that is broken would wake this for ever.
+                // A broken descriptor would fire forever.
                 guard let self, Self.drain(descriptor) else { return source.base.cancel() }
                 happened()
             }
-            // The number may be used again only once the source has stopped listening.
+            // The descriptor may be closed only once the source has stopped.
             source.base.setCancelHandler { _ = Platform.close(descriptor) }
             source.base.activate()
             return [source]
         }
 
-        /// Throws away what was told, since the file is read again in any case; false when nothing more can come.
+        /// Discards the events, since the file is read again in any case; returns false on an error.
         private static func drain(_ descriptor: CInt) -> Bool {
             var buffer = [UInt8](repeating: 0, count: 4_096)
             while true {
@@ -128,7 +129,7 @@ extension FileWatch {
             }
         }
     #else
-        /// These folders, watched by the kernel's queue; and the file, which may be written in place.
+        /// Watches folders by kqueue, and the file itself, which may be written in place.
         private func sources(of folders: [String: Bool]) -> [Source]? {
             (Array(folders.keys) + [path]).compactMap { path in
                 let descriptor = open(path, O_EVTONLY | O_CLOEXEC)

@@ -1,21 +1,18 @@
 import JSON5
 import Terminal
 
-/// Of what the person is notified while they look elsewhere, and by what, as the configuration file has it.
+/// What the user is notified of while they look elsewhere, and how.
 struct NotificationSetting: Hashable, Sendable {
-    /// Lines that call the person.
     var mentions = true
-    /// New letters.
     var letters = true
     /// The end of the session, such as by the administrator or another device.
     var ends = true
     var by = Means.auto
-    /// A line for the shell that notifies the person as well, such as by the desktop; nil for none.
+    /// A shell command that also notifies the user, for example on the desktop; nil for none.
     var command: String?
 
-    /// By what the person is notified.
     enum Means: String, CaseIterable, Hashable, Sendable, Decodable {
-        /// By what the terminal is known to take, else by its bell.
+        /// What the terminal is known to support, or else its bell.
         case auto
         case bell
         case osc9
@@ -25,7 +22,6 @@ struct NotificationSetting: Hashable, Sendable {
 
         init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "way of notifications") }
 
-        /// What it is, for a person.
         var words: String {
             switch use {
             case .auto: "auto: what the terminal is known to take, else the bell"
@@ -34,7 +30,6 @@ struct NotificationSetting: Hashable, Sendable {
             }
         }
 
-        /// As the terminal is asked for it.
         var use: NotificationUse {
             switch self {
             case .auto: .auto

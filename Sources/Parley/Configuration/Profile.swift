@@ -3,7 +3,7 @@ import Relay
 
 /// A named way to connect. ``DefaultConfiguration`` explains its settings.
 struct Profile: Hashable, Sendable {
-    /// None means the private network.
+    /// Empty for the private network.
     var servers: [String] = []
     var creds: String?
     var tokenCommand: String?
@@ -102,7 +102,7 @@ extension Profile: Decodable {
             throw mistake(.session, "“\(session)” is no session; these are: shared, take-over, yield")
         }
         if let proxy, !proxy.isEmpty {
-            // The parser's words do not repeat the text, which may hold a password.
+            // The parser's message does not repeat the text, which may contain a password.
             do { _ = try ProxyAddress(parsing: proxy) } catch { throw mistake(.proxy, "\(error)") }
         }
     }

@@ -2,20 +2,20 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// Adds profiles to the configuration file, which stays as its person wrote it otherwise.
+/// Adds profiles to the configuration file, and leaves the rest as the user wrote it.
 struct ProfileWriter {
     private let path: String
     private let text: Data?
     private let source: ConfigurationSource
 
-    /// Reads the file that is to have another profile; there may be none yet.
+    /// Reads the file, which need not exist yet.
     init(flag: String?, _ environment: [String: String]) throws(CommandFailure) {
         source = try ConfigurationSource(flag: flag, environment)
         path = source.path
         text = source.outline == nil ? nil : FileManager.default.contents(atPath: path)
     }
 
-    /// A name that no profile has: the one that was asked for, else the first of those that suit.
+    /// An unused profile name: the requested one, or else the first suitable one.
     static func name(_ asked: String?, _ suitable: [String], taken: Set<String>) throws(CommandFailure) -> String {
         let names = (asked.map { [$0] } ?? suitable).filter(isName)
         if let name = names.first(where: { !taken.contains($0) }) { return name }
@@ -27,18 +27,18 @@ struct ProfileWriter {
             .usage, "There is a profile “\(first)” already: name another one by --profile.")
     }
 
-    /// The same among the profiles of the file.
+    /// A name that is unused in the file.
     func name(_ asked: String?, _ suitable: [String]) throws(CommandFailure) -> String {
         try Self.name(asked, suitable, taken: Set(source.file.profiles.keys))
     }
 
-    /// Whether a text can be the name of a profile and of a folder.
+    /// Whether a text is valid as the name of a profile and a folder.
     private static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && text.first != "." && text.first != "-"
             && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_@".contains($0)) }
     }
 
-    /// The file's text with one more profile.
+    /// The file's text with another profile added.
     func adding(_ name: String, _ profile: MessageMap) throws(CommandFailure) -> [UInt8] {
         let member = "\(JSONText.text(.string(name))): \(JSONText.text(.map(profile), spaced: true))"
         var whole: [UInt8]? = Array("{\n    \"profiles\": {\n        \(member)\n    }\n}\n".utf8)
@@ -57,7 +57,7 @@ struct ProfileWriter {
 
     func profile(_ name: String) -> Profile? { source.file.profiles[name] }
 
-    /// The file's text with another value in a place that has one.
+    /// The file's text with the value at a path replaced.
     func replacing(_ path: [String], _ value: MessageValue) throws(CommandFailure) -> [UInt8] {
         guard let whole = source.outline?.replacing(path, by: JSONText.text(value, spaced: true)) else {
             throw ConfigurationFile.failure("\(self.path) has no \(path.joined(separator: ".")).")
@@ -67,7 +67,7 @@ struct ProfileWriter {
         return whole
     }
 
-    /// Writes the text, if nobody has changed the file since it was read.
+    /// Writes the text, unless the file has changed since it was read.
     func write(_ whole: [UInt8]) throws(CommandFailure) {
         guard FileManager.default.contents(atPath: path) == text else {
             throw CommandFailure(.cannotCreate, "\(path) was changed meanwhile: try again.")
@@ -76,7 +76,7 @@ struct ProfileWriter {
             try? FileManager.default.createDirectory(
                 atPath: String(path[..<slash]), withIntermediateDirectories: true)
         }
-        // The file that a link leads to is written, and keeps its mode.
+        // Writes to a link's target, and keeps its mode.
         let target = realpath(path, nil)
         defer { free(target) }
         let file = target.map { String(cString: $0) } ?? path

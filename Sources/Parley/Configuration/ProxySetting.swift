@@ -1,9 +1,9 @@
 import Relay
 
-/// Which proxy a plan's servers are reached through: the flag's, else the profile's, else the environment's.
+/// Chooses the proxy to the servers: the flag's, or else the profile's, or else the environment's.
 enum ProxySetting {
-    /// The proxy; nil to dial the servers directly. `--proxy` carries no password; it and the profile's may be empty
-    /// for none. Without either, `ALL_PROXY` and `NO_PROXY` count.
+    /// The proxy; nil to connect directly. `--proxy` may not contain a password. The flag and the profile may be empty
+    /// for none; without either, `ALL_PROXY` and `NO_PROXY` apply.
     static func choose(
         flag: String?, profile: String?, servers: [ServerAddress], _ environment: [String: String]
     ) throws(CommandFailure) -> ProxyAddress? {
@@ -22,7 +22,7 @@ enum ProxySetting {
         let direct = servers.filter { ProxyExceptions.isLoopback($0) || exceptions.hold($0) }
         if direct.count == servers.count { return nil }
         guard direct.isEmpty else {
-            // Parley must neither dial past the proxy silently nor hand it data that is not meant for it.
+            // Parley must neither bypass the proxy silently nor send it data that is not meant for it.
             throw ConfigurationFile.failure(
                 "\(name) is not for \(direct[0]), and is for others of the profile's servers. "
                     + "Name one proxy for all with --proxy or in the profile; empty for none.")
@@ -34,12 +34,12 @@ enum ProxySetting {
     {
         guard !text.isEmpty else { return nil }
         do { return try ProxyAddress(parsing: text) } catch {
-            // The parser's words do not repeat the text, which may hold a password.
+            // The parser's message does not repeat the text, which may contain a password.
             throw CommandFailure(code, "\(place): \(error)")
         }
     }
 
-    /// A variable in either case; in lower case it wins, as with curl.
+    /// A variable in either case; lower case wins, as with curl.
     private static func named(_ name: String, _ environment: [String: String]) -> (String, String)? {
         let name = environment[name.lowercased()]?.isEmpty == false ? name.lowercased() : name
         guard let text = environment[name], !text.isEmpty else { return nil }
@@ -47,11 +47,11 @@ enum ProxySetting {
     }
 }
 
-/// The servers that `NO_PROXY` lists, for which the environment's proxy is not.
+/// The servers listed in `NO_PROXY`, which are reached without the environment's proxy.
 ///
-/// The entries have commas, semicolons or blanks between them. One is a host, or a domain with everything below it (a
-/// leading dot says the same), an address, or a network as in `10.0.0.0/8`, and perhaps a port; `*` in it is any text,
-/// alone every host, and `<local>` every host without a dot.
+/// Entries are separated by commas, semicolons or whitespace. An entry is a host or domain, which includes everything
+/// below it (a leading dot is allowed), an address, or a network such as `10.0.0.0/8`, optionally with a port. `*`
+/// matches any text, or alone every host; `<local>` matches every host without a dot.
 struct ProxyExceptions: Hashable, Sendable {
     private enum Pattern: Hashable {
         case local
@@ -67,8 +67,8 @@ struct ProxyExceptions: Hashable, Sendable {
 
     private var entries: [Entry] = []
 
-    /// Reads the variable of this name. An entry that is not understood is refused: what it excepts would go through
-    /// the proxy.
+    /// Parses the list; `name` is the variable's. Refuses an invalid entry, since its servers would go through the
+    /// proxy.
     init(_ list: String, name: String) throws(CommandFailure) {
         for text in list.split(whereSeparator: { ",;".contains($0) || $0.isWhitespace }) {
             guard let entry = Self.entry(text.lowercased()[...]) else {
@@ -80,7 +80,7 @@ struct ProxyExceptions: Hashable, Sendable {
         }
     }
 
-    /// Whether this server is dialled directly.
+    /// Whether this server is reached directly.
     func hold(_ server: ServerAddress) -> Bool {
         let host = Self.bare(server.host.lowercased())
         let address = IPLiteral(host)
@@ -90,7 +90,7 @@ struct ProxyExceptions: Hashable, Sendable {
             case .local: return address == nil && !host.contains(".")
             case .address(let listed): return address == listed
             case .network(let network, let prefix): return address?.isIn(network, prefix: prefix) ?? false
-            // What an address ends with is no domain.
+            // The end of an address is not a domain.
             case .host(let listed):
                 return (address == nil || listed.contains("*")) && Self.matches(listed[...], host[...])
             }
@@ -127,11 +127,11 @@ struct ProxyExceptions: Hashable, Sendable {
         guard !domain.isEmpty, domain.allSatisfy({ $0.isLetter || $0.isNumber || "-_.*".contains($0) }) else {
             return nil
         }
-        // Everything below a domain is excepted with it.
+        // `*.domain` means the same as the domain.
         return Entry(pattern: .host(domain.hasPrefix("*.") ? String(domain.dropFirst(2)) : String(domain)), port: port)
     }
 
-    /// Whether a host is what an entry names, or below it.
+    /// Whether a host is the listed one, or below it.
     private static func matches(_ listed: Substring, _ host: Substring) -> Bool {
         guard listed.contains("*") else { return host == listed || host.hasSuffix("." + listed) }
         let parts = listed.split(separator: "*", omittingEmptySubsequences: false)
@@ -144,7 +144,7 @@ struct ProxyExceptions: Hashable, Sendable {
         return rest.hasSuffix(parts[parts.count - 1])
     }
 
-    /// Without brackets, a zone and the root's dot.
+    /// The host without brackets, zone and trailing dot.
     private static func bare(_ host: String) -> String {
         var host = host[...]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }

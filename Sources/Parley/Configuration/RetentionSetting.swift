@@ -3,17 +3,17 @@ import Relay
 
 private enum RetentionKeys: String, CodingKey { case topic, age, size, topics }
 
-/// How long messages stay in the local store, as the configuration file has it.
+/// The `retention` setting:
 ///
 ///     { retention: { age: "365d", size: "2GB", topics: [{ topic: "alerts.>", age: "7d", size: "10MB" }] } }
 ///
-/// What it does not say of all messages is Parley's own rule. Of the entries for topics the first that matches counts,
-/// for each topic by itself; one without bounds keeps what a later one would delete.
+/// Missing limits are Parley's defaults. Each topic is governed by the first entry that matches it; one without limits
+/// exempts its topics from later entries.
 extension RetentionPolicy: Decodable {
-    /// Most entries for topics. Each step of a deletion looks at them for each topic.
+    /// The most entries for topics. Each step of a deletion checks them for each topic.
     static let maximumTopics = 100
 
-    /// Reads a policy; what is not given is Parley's own.
+    /// Decodes a policy; missing limits are Parley's defaults.
     public init(from decoder: any Decoder) throws {
         try UnknownKeys.refuse(in: decoder, besides: ["age", "size", "topics"])
         let values = try decoder.container(keyedBy: RetentionKeys.self)
@@ -25,7 +25,7 @@ extension RetentionPolicy: Decodable {
             throw SettingMistake(path, "there are more than \(Self.maximumTopics) entries")
         }
         for (index, topic) in patterns.enumerated() {
-            // An entry that never counts is a mistake that should be heard of.
+            // An entry that never applies is a mistake.
             let cover = patterns[..<index].first {
                 TopicPattern.withoutCovered([$0.pattern, topic.pattern]) == [$0.pattern]
             }
@@ -38,7 +38,7 @@ extension RetentionPolicy: Decodable {
 }
 
 extension RetentionPolicy.PatternLimit: Decodable {
-    /// Reads the bounds of a topic or pattern.
+    /// Decodes the limits of a topic or pattern.
     public init(from decoder: any Decoder) throws {
         try UnknownKeys.refuse(in: decoder, besides: ["topic", "age", "size"])
         let values = try decoder.container(keyedBy: RetentionKeys.self)
@@ -55,7 +55,7 @@ extension RetentionPolicy.PatternLimit: Decodable {
 }
 
 extension RetentionPolicy.Limit {
-    /// Takes the bounds that are given, such as `30d` and `500MB`; `none` is no bound.
+    /// Sets the given limits, such as `30d` and `500MB`; `none` means no limit.
     fileprivate mutating func read(_ values: KeyedDecodingContainer<RetentionKeys>) throws {
         if let text = try values.decodeIfPresent(String.self, forKey: .age) {
             age = text.last?.isLetter == true ? PastTime.seconds(text).flatMap { $0 > 0 ? .seconds($0) : nil } : nil

@@ -1,8 +1,7 @@
 import JSON5
 import Relay
 
-/// Settings that may be in a profile, and beside the profiles for those that do not give them. ``DefaultConfiguration``
-/// explains them.
+/// Settings that may be in a profile, or at the top level for all profiles. ``DefaultConfiguration`` explains them.
 struct SharedSettings: Hashable, Sendable {
     var retention: RetentionPolicy?
     var theme: ThemeSetting?
@@ -21,7 +20,7 @@ struct SharedSettings: Hashable, Sendable {
 
     init() {}
 
-    /// These settings, and those of `others` for what they do not give.
+    /// These settings, with missing ones taken from `others`.
     func filled(from others: SharedSettings) -> SharedSettings {
         var settings = self
         settings.retention = retention ?? others.retention
@@ -41,7 +40,7 @@ struct SharedSettings: Hashable, Sendable {
 }
 
 extension SharedSettings: Decodable {
-    /// Reads them among the others of a profile or of the file, which refuse unknown keys.
+    /// Decodes them from a profile or the file, which refuse unknown keys themselves.
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Profile.CodingKeys.self)
         retention = try values.decodeIfPresent(RetentionPolicy.self, forKey: .retention)
@@ -61,7 +60,7 @@ extension SharedSettings: Decodable {
         idleAfter = try values.number(.idleAfter, "it takes a number of seconds from 10 on, or 0") {
             $0 == 0 || (10..<1e9).contains($0) ? $0 : nil
         }
-        // A topic with fewer than 50 is no burden.
+        // Fewer than 50 messages are no burden.
         followUnread = try values.number(.followUnread, "it takes a number of messages from 50 on, or 0") {
             Int(exactly: $0).flatMap { $0 == 0 || (50...1_000_000_000).contains($0) ? $0 : nil }
         }
@@ -74,14 +73,14 @@ extension SharedSettings: Decodable {
 }
 
 extension KeyedDecodingContainer {
-    /// A number that is accepted, or nil where there is none; `words` say what else the setting takes.
+    /// The accepted number, or nil if none is given; `words` say what the setting takes.
     func number<Number>(_ key: Key, _ words: String, _ accepted: (Double) -> Number?) throws -> Number? {
         guard let given = try decodeIfPresent(Double.self, forKey: key) else { return nil }
         guard let number = accepted(given) else { throw SettingMistake(codingPath + [key], words) }
         return number
     }
 
-    /// A list of at most 100 texts, each read together with its path; nil where there is none.
+    /// A list of at most 100 texts, each read with its path; nil if none is given.
     fileprivate func list<Element>(
         _ key: Key, of noun: String, _ read: (String, [any CodingKey]) throws -> Element
     ) throws -> [Element]? {

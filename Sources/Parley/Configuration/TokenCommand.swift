@@ -2,10 +2,10 @@ import NIOConcurrencyHelpers
 import Relay
 import RelayNetwork
 
-/// Asks a profile's `token_command` for an access token whenever the client core wants one.
+/// Runs a profile's `token_command` whenever the client core needs an access token.
 ///
-/// Its failures are written to standard error, which is the error log while the screen is up, and to ``failures``: the
-/// core only learns that there is no token. Nothing here shows a token.
+/// Failures go to standard error, which is the error log while the screen is up, and to ``failures``; the core only
+/// learns that there is no token. Tokens are never shown.
 final class TokenCommand: Sendable {
     private typealias Run = Task<ShellCommand.Output, any Error>
 
@@ -14,7 +14,7 @@ final class TokenCommand: Sendable {
         var runs: Set<Run> = []
     }
 
-    /// What went wrong, a sentence or two each, safe to show.
+    /// What went wrong, in a sentence or two each, without any token.
     let failures: AsyncStream<String>
     private let command: ShellCommand
     private let news: AsyncStream<String>.Continuation
@@ -27,7 +27,9 @@ final class TokenCommand: Sendable {
 
     deinit { news.finish() }
 
-    /// Runs the command and reads its token. A ``Failure`` is reported here, unless the caller does that (`isQuiet`).
+    /// Runs the command and reads its token.
+    ///
+    /// - Parameter isQuiet: whether the caller reports a ``Failure``.
     func token(isQuiet: Bool = false) async throws -> String {
         do {
             let output = try await run()
@@ -45,7 +47,7 @@ final class TokenCommand: Sendable {
         }
     }
 
-    /// Ends a command that still runs, so that none is left behind when the program ends.
+    /// Ends running commands, so that none outlives the program.
     func end() {
         let runs = state.withLockedValue { state in
             state.isOver = true
@@ -78,7 +80,7 @@ final class TokenCommand: Sendable {
 }
 
 extension TokenCommand {
-    /// Why there is no token. Never holds one.
+    /// Why there is no token. Never contains one.
     struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         /// What happened and what to do next.
         let words: String
@@ -99,7 +101,7 @@ extension TokenCommand {
         }
     }
 
-    /// The one line of a command's output.
+    /// The token in a command's output, which must be its only line.
     private static func token(in text: String) throws(Failure) -> String {
         let lines = text.split(separator: "\n")
             .map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }.filter { !$0.isEmpty }
@@ -107,18 +109,18 @@ extension TokenCommand {
         guard lines.count == 1 else {
             throw Failure("The token command printed \(lines.count) lines. It prints a token alone, on one line.")
         }
-        // The core would refuse it without a word.
+        // The core would refuse it without saying why.
         do throws(RelayError) { _ = try RelayCredentials.accessToken(token) } catch {
             throw Failure("The token command printed something else than an access token (a user JWT).")
         }
         return token
     }
 
-    /// A command's complaint as it may be shown: without tokens, whatever traces it writes.
+    /// A command's error output made safe to show: without anything that may be a token.
     static func shown(_ text: String, besides token: String? = nil) -> String {
         let words = text.split(separator: " ", omittingEmptySubsequences: false).map { word -> String in
             if let token, word.contains(token) { return "…" }
-            // Every JWT begins with the base64url of {".
+            // Every JWT begins with the base64url encoding of {".
             return word.contains("eyJ") ? "…" : String(word)
         }
         return Output.safe(words.joined(separator: " "))

@@ -1,8 +1,8 @@
 import Relay
 
-/// The findings about credentials and about the clock that they are measured by. Nothing here shows a secret.
+/// The findings about credentials and the clock. They never contain a secret.
 enum CredentialsFindings {
-    /// Credentials that were read and checked: their times, place and user.
+    /// Credentials that were read and checked.
     static func read(_ times: TokenTimes?, place: String, user: String?, now: Timestamp) -> Finding {
         let name = "credentials"
         let words = place + (user.map { ", user \($0)" } ?? "")
@@ -36,10 +36,10 @@ enum CredentialsFindings {
         return Finding("credentials", .misconfigured, detail, fix: remedy)
     }
 
-    /// Whether this machine's clock can be right.
+    /// Whether this machine's clock is plausible.
     static func clock(now: Timestamp, issued: Int64?) -> Finding {
         let remedy = "set the clock, or turn on time synchronisation"
-        // The program is not older than this.
+        // From 2025, since this program is not older, until 2100.
         guard now.milliseconds > 1_735_689_600_000, now.milliseconds < 4_102_444_800_000 else {
             return Finding("clock", .misconfigured, "\(now.iso8601) cannot be", fix: remedy)
         }

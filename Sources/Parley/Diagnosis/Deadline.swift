@@ -1,19 +1,17 @@
 import Dispatch
 
-/// How long a check of `parley doctor` may take. What has much else to do takes seconds for what it does in no time
-/// otherwise, and is not to be told as what does not answer at all.
+/// How long a check of `parley doctor` may take: long enough that a busy machine is not reported as unresponsive.
 enum CheckLimit {
-    /// A file, a program, a name's look-up, a TCP connection or a round trip.
+    /// A file, a program, a DNS lookup, a TCP connection or a round trip.
     static let step = Duration.seconds(10)
-    /// A connection with its login, or what is asked over one.
+    /// A connection with its login, or a request over one.
     static let connection = Duration.seconds(15)
 }
 
-/// Runs a call that blocks its thread, such as a name's look-up, away from the tasks' threads.
+/// Runs a blocking call, such as a DNS lookup, outside the cooperative pool.
 func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
-        // Dispatch makes further threads while some are blocked; the tasks' pool has one for each processor and no
-        // more.
+        // Dispatch adds threads while some are blocked; the pool has only one per processor.
         DispatchQueue.global().async { continuation.resume(returning: body()) }
     }
 }

@@ -3,11 +3,11 @@ import Relay
 import RelayNetwork
 import Terminal
 
-/// Runs the checks one after the other. It starts no network, and waits for nothing longer than a quarter of a minute.
+/// Runs the checks one at a time. It starts no network, and waits at most 15 seconds for anything.
 struct Doctor {
     let options: ConnectionOptions
     var environment = ProcessInfo.processInfo.environment
-    /// Called with each finding as soon as it is known.
+    /// Called with each finding at once.
     let report: (Finding) -> Void
 
     func run() async {
@@ -28,7 +28,7 @@ struct Doctor {
         let plan: ConnectionPlan
         do { plan = try attempt.get() } catch {
             tell(error, source)
-            // Whether the servers can be reached does not depend on who asks.
+            // The servers can be checked without a login.
             guard case RelayError.invalidCredentials = error, let profile else { return }
             return await touchServers(profile)
         }
@@ -62,7 +62,7 @@ struct Doctor {
         report(Finding(check, outcome, detail, fix: fix))
     }
 
-    /// Asks the terminal whether it reports its focus, or tmux, if that is between, whether it passes that on.
+    /// Asks the terminal whether it reports its focus, or tmux, if there is one, whether it passes that on.
     private func focusWord() async -> TerminalFindings.FocusWord {
         guard environment["TMUX"]?.isEmpty ?? true else {
             let command = ShellCommand(
@@ -74,7 +74,7 @@ struct Doctor {
         return .of(answer, isInScreen: environment["STY"].map { !$0.isEmpty } ?? false)
     }
 
-    /// Runs the token command once, and says what came of it.
+    /// Runs the token command once, and reports the result.
     private func ask(_ command: TokenCommand, user: String?, now: Timestamp) async -> RelayCredentials? {
         do {
             let token = try await command.token(isQuiet: true)
@@ -88,7 +88,7 @@ struct Doctor {
         }
     }
 
-    /// Says why there is no plan to follow.
+    /// Reports why there is no plan.
     private func tell(_ error: any Error, _ source: CredentialsSource) {
         switch error {
         case RelayError.invalidCredentials(let words): report(CredentialsFindings.refused(words, source))
@@ -184,7 +184,7 @@ struct Doctor {
                 credentials = given
             } else {
                 guard access(path, F_OK) == 0 else {
-                    // Connecting makes them; a check must not make a user.
+                    // The first connection creates them; a check must not create a user.
                     tellCredentialsToCome(user)
                     return await check(addresses, .init(servers: .fixed(addresses)), logsIn: false)
                 }
@@ -203,7 +203,7 @@ struct Doctor {
 
     // MARK: Servers
 
-    /// Looks at the servers of a profile whose credentials cannot be used.
+    /// Checks the servers of a profile whose credentials cannot be used.
     private func touchServers(_ profile: Profile) async {
         guard let addresses = try? RelayConfiguration.addresses(profile.servers) else { return }
         var configuration = RelayConfiguration(servers: .fixed(addresses))

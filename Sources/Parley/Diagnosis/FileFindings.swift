@@ -4,7 +4,6 @@ import RelayNetwork
 
 /// The findings about files and folders.
 enum FileFindings {
-    /// The configuration file, if there is one.
     static func configuration(flag: String?, _ environment: [String: String]) -> Finding {
         let name = "configuration"
         let (path, isNamed) = ConfigurationFile.place(flag: flag, environment)
@@ -24,7 +23,7 @@ enum FileFindings {
         return Finding(name, .warning, "\(words); others can change it", fix: "chmod go-w \(path)")
     }
 
-    /// Free space below which nothing is stored reliably, and below which it soon is not.
+    /// The free bytes below which storing is unreliable, and below which it soon will be.
     private static let (leastFree, scarceFree): (UInt64, UInt64) = (16 << 20, 256 << 20)
 
     /// The folder of the private network and the local store.
@@ -54,7 +53,7 @@ enum FileFindings {
         return Finding(name, free < leastFree ? .cannotCreate : .warning, words, fix: "free some space")
     }
 
-    /// The local store of the interactive client. It is not taken: its owner may be running.
+    /// The interactive client's local store. It is not opened, since a chat may be using it.
     static func localStore(_ path: String?) -> Finding {
         let name = "local store"
         guard let path else { return Finding(name, .ok, "none: no user is known before the connection") }
@@ -73,7 +72,7 @@ enum FileFindings {
         var found = [UInt8](repeating: 0, count: expected.count)
         let count = read(descriptor, &found, found.count)
         let words = "\(path), \(Wording.bytes(bytes(ofStore: path)))"
-        // A store that was made and never written is empty. Who finds damage further inside leaves a mark.
+        // A store that was never written is empty. Damage found further inside is marked by a file.
         guard count == 0 || found == expected, access(path + ".suspect", F_OK) != 0 else {
             return Finding(
                 name, .warning, "\(words), is damaged",
@@ -87,7 +86,7 @@ enum FileFindings {
             fix: "allow writing to the file and its folder")
     }
 
-    /// The bytes of a store with its log.
+    /// The size of a store with its write-ahead log.
     private static func bytes(ofStore path: String) -> UInt64 {
         var sum: UInt64 = 0
         for file in [path, path + "-wal"] {

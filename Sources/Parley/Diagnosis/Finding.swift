@@ -1,13 +1,13 @@
 import Relay
 import Terminal
 
-/// What one check of `parley doctor` found.
+/// The result of a check of `parley doctor`.
 struct Finding: Hashable, Sendable {
     enum Outcome: Hashable, Sendable {
         case ok
-        /// It works, and could be better.
+        /// It works, but could be better.
         case warning
-        /// It does not work; the exit status that says so.
+        /// It does not work; with the exit status.
         case failure(CommandStatus)
 
         static let noConnection = Outcome.failure(.noConnection)
@@ -15,7 +15,6 @@ struct Finding: Hashable, Sendable {
         static let refused = Outcome.failure(.refused)
         static let misconfigured = Outcome.failure(.badConfiguration)
 
-        /// Its name, its symbol, which is readable without colour, and its colour.
         fileprivate var look: (name: String, symbol: String, color: Int) {
             switch self {
             case .ok: ("ok", "✓", 32)
@@ -25,19 +24,19 @@ struct Finding: Hashable, Sendable {
         }
     }
 
-    /// What was looked at.
+    /// The name of the check.
     let check: String
     let outcome: Outcome
     /// What was found; never a secret.
     let detail: String
-    /// How to mend it; nil where there is nothing to mend.
+    /// How to fix it; nil if there is nothing to fix.
     let fix: String?
 
     init(_ check: String, _ outcome: Outcome, _ detail: String, fix: String? = nil) {
         (self.check, self.outcome, self.detail, self.fix) = (check, outcome, detail, fix)
     }
 
-    /// The object that scripts read. A warning is ok, and has a fix.
+    /// The object for scripts. A warning counts as ok, and has a fix.
     var json: MessageMap {
         let isOK = if case .failure = outcome { false } else { true }
         return [
@@ -46,7 +45,7 @@ struct Finding: Hashable, Sendable {
         ]
     }
 
-    /// `✓ locale           UTF-8 (C.UTF-8)`, with the fix behind an arrow.
+    /// A line such as `✓ locale           UTF-8 (C.UTF-8)`, with the fix after an arrow.
     func line(isColored: Bool) -> String {
         let (_, sign, color) = outcome.look
         let symbol = isColored ? "\u{1B}[\(color)m\(sign)\u{1B}[0m" : sign

@@ -3,17 +3,17 @@ import Platform
 import Relay
 import Terminal
 
-/// A screen without a terminal, a person who types and a network that sends, all on one thread: it measures what the
-/// loop does and not what the kernel does.
+/// A screen without a terminal, with simulated typing and messages, all on one thread: it measures the loop rather than
+/// the kernel.
 final class MeasuredScreen: ChatScreen {
     let size: Size
     let hasPendingFrame = false
     var linkUse = LinkUse.auto
     let queue: EventQueue
-    /// How long after its time each key was on the screen, in seconds.
+    /// The seconds from each key's due time until it was on the screen.
     private(set) var delays: [Double] = []
     private(set) var changed = 0
-    /// How long the sending took, which is other threads' work in the program.
+    /// The time spent sending, which is other threads' work in the program.
     private(set) var sending = Duration.zero
 
     private let flag: NIOLockedValueBox<Bool>
@@ -28,13 +28,13 @@ final class MeasuredScreen: ChatScreen {
     private var shown: Canvas
     private var chance: UInt64 = 1
 
-    /// Keys of one line, after which the line is cleared.
+    /// The keys after which the line is cleared.
     private static let line = 60
 
     /// - Parameters:
-    ///   - news: what comes; where it comes at a rate, it ends with the last key.
-    ///   - rate: events per second, each at its time; nil for as many as there is room for.
-    ///   - keys: how many keys are typed, 5 to 10 ms apart.
+    ///   - news: the events to send; with a rate, sending ends with the last key.
+    ///   - rate: events per second, evenly spaced; nil for as many as there is room for.
+    ///   - keys: the number of keys typed, 5 to 10 ms apart.
     init(size: Size, news: [ChatEvent], rate: Int?, keys: Int) {
         (self.size, self.news, self.rate, self.keys) = (size, news, rate, keys)
         shown = Canvas(size: size)
@@ -90,17 +90,17 @@ final class MeasuredScreen: ChatScreen {
         start + .nanoseconds(index * (1_000_000_000 / max(1, rate)))
     }
 
-    /// When the next message wakes the loop; nil while one waits already, as the rest then comes with it.
+    /// When the next message wakes the loop; nil while one is waiting, since it takes later ones along.
     private var nextNewsTime: ContinuousClock.Instant? {
         guard let rate, sent < news.count, queue.waitingMessages == 0 else { return nil }
         return time(of: sent, rate)
     }
 
-    // MARK: The person
+    // MARK: The user
 
     private func key(_ now: ContinuousClock.Instant) -> Key? {
         guard pressed < keys, nextKey <= now else { return nil }
-        // Knuth's numbers: the same pauses in every run.
+        // Knuth's MMIX generator: the same pauses in every run.
         chance = chance &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         let due = nextKey
         nextKey = now + .microseconds(5_000 + Int(chance >> 33) % 5_000)
@@ -114,8 +114,7 @@ final class MeasuredScreen: ChatScreen {
     private func sleep(until instant: ContinuousClock.Instant?) {
         guard let instant else { return }
         let left = ContinuousClock.now.duration(to: instant)
-        // It has the screen's own thread, as a terminal's poll has. The rest is spent looking, since the system's sleep
-        // is not that exact.
+        // Blocks the thread, as a terminal's poll does. The last part is spent spinning, since sleeping is inexact.
         guard left > .milliseconds(1) else { return }
         usleep(UInt32((left - .microseconds(500)) / .microseconds(1)))
     }

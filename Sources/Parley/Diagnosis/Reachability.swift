@@ -1,14 +1,14 @@
 import Platform
 
-/// The two steps that come before a server's first word: its name's look-up and the TCP connection. Both block.
+/// The steps before a server's greeting: the DNS lookup and the TCP connection. Both block.
 enum Reachability {
-    /// One address of a host, as the system's calls take it.
+    /// A socket address of a host.
     struct Endpoint: Hashable, Sendable {
         let family: Int32
         let bytes: [UInt8]
     }
 
-    /// The addresses of a host; the failure is the resolver's own words.
+    /// Resolves a host; a failure contains the resolver's own words.
     static func resolve(_ host: String, port: Int) -> Result<[Endpoint], Failure> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
@@ -35,7 +35,7 @@ enum Reachability {
         return found.isEmpty ? .failure(Failure(words: "no address")) : .success(found)
     }
 
-    /// Dials all endpoints at once, and closes again; nil when one is reached, else why the last one was not.
+    /// Connects to all endpoints at once; returns nil once one is reached, or else the last failure.
     static func connect(_ endpoints: [Endpoint], milliseconds: Int32) -> Failure? {
         var last = Failure(words: "no address")
         var dials: [pollfd] = []
@@ -67,7 +67,7 @@ enum Reachability {
         let words: String
     }
 
-    /// A socket that is being connected, or is already.
+    /// Begins to connect a socket.
     private static func dial(_ endpoint: Endpoint) -> Result<Int32, Failure> {
         #if canImport(Darwin)
             let descriptor = socket(endpoint.family, SOCK_STREAM, 0)
@@ -86,7 +86,7 @@ enum Reachability {
         return .failure(Failure(words: FileFindings.reason(errno)))
     }
 
-    /// Why a socket could not be connected; nil when it was.
+    /// Why a socket could not be connected; nil if it was.
     private static func outcome(of descriptor: Int32) -> Failure? {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)

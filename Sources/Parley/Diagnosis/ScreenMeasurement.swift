@@ -1,22 +1,22 @@
 import Relay
 import Terminal
 
-/// What a key and a message cost the screen's thread, beside the least that any program of its kind would do.
+/// Measures the cost of a key and a message for the screen's thread, compared with the minimum for any such program.
 struct ScreenMeasurement {
-    /// Messages that the conversation has received.
+    /// The messages that the conversation receives.
     let messages: Int
-    /// Keys that are typed under each load.
+    /// The keys typed under each load.
     let keys: Int
     private let size = Size(rows: 40, columns: 120)
 
     private static let topics = ["chat.lobby", "chat.qa", "chat.ops", "alerts.build"]
 
-    /// Measures all of it, a second for each hundred keys and load; times are in microseconds.
+    /// Runs all measurements, with a second for each hundred keys and load.
     func run() -> [(name: String, value: Double)] {
         let floor = median(bareFrames())
         var figures: [(name: String, value: Double)] = [("n", Double(messages)), ("bare_frame_us", floor * 1e6)]
         let filling = fill()
-        // Messages a second of the open topic, and of four topics together.
+        // Messages per second in the open topic, or in four topics together.
         for (name, rate, topics) in [("idle", 0, 1), ("100", 100, 1), ("5000", 5_000, 1), ("20000", 20_000, 4)] {
             let screen = type(in: filling.network, rate: rate, topics: topics)
             let delays = screen.delays.sorted()
@@ -30,8 +30,8 @@ struct ScreenMeasurement {
 
     // MARK: Messages
 
-    /// Has the loop take in the conversation as fast as it can, and puts the same messages into an array and a
-    /// dictionary, without which no client knows which it has.
+    /// Has the loop take in the conversation as fast as it can; for comparison, puts the same messages into an array
+    /// and a dictionary, which every client needs to detect duplicates.
     private func fill() -> (network: NetworkState, rate: Double, bareRate: Double) {
         let all = (0..<messages).map { message($0, Self.topics[0]) }
         let news = all.map { ChatEvent.topic($0.topic, [.message($0)]) }
@@ -54,7 +54,7 @@ struct ScreenMeasurement {
 
     // MARK: Keys
 
-    /// Types into the conversation while messages come.
+    /// Types into the conversation while messages arrive.
     private func type(in network: NetworkState, rate: Int, topics: Int) -> MeasuredScreen {
         let model = joined()
         model.network = network
@@ -63,9 +63,9 @@ struct ScreenMeasurement {
             _ = model.join(topic, shows: false)
             settle(topic, model)
         }
-        // Enough for as long as the typing takes.
+        // Enough for the time that typing takes.
         let count = rate * (keys / 100 + 2)
-        // As many as a connection brings together.
+        // As many as a connection delivers at once.
         let batch = max(1, rate / 1_000)
         let news = stride(from: 0, to: count, by: batch).map { first in
             let topic = Self.topics[first / batch % topics]
@@ -79,7 +79,7 @@ struct ScreenMeasurement {
         return screen
     }
 
-    /// What a program must do at least that draws a frame into a grid of cells: fill one, and compare it with the last.
+    /// The minimum for any program that draws a grid of cells: fill a frame, and compare it with the last one.
     private func bareFrames() -> [Double] {
         // A cell is three words.
         let words = size.rows * size.columns * 3
@@ -102,7 +102,7 @@ struct ScreenMeasurement {
         return ChatLoop(screen, [WindowChat(name: "", model: model, run: run)], clock: { .now })
     }
 
-    /// A model that is in the first topic.
+    /// A model that has joined the first topic.
     private func joined() -> ChatModel {
         let model = ChatModel(
             identity: .init(user: "alice", network: "bench"), size: size, now: .now,

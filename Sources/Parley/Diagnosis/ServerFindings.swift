@@ -1,6 +1,6 @@
 import Relay
 
-/// The findings about one server, step by step, and about the network behind it. Each step has its deadline.
+/// The findings about a server, step by step, and about its network. Each step has a deadline.
 struct ServerFindings: Sendable {
     let configuration: RelayConfiguration
 
@@ -20,9 +20,9 @@ struct ServerFindings: Sendable {
 
     private static func name(_ address: ServerAddress) -> String { "server \(address)" }
 
-    /// What prevents a TCP connection; nil when nothing does.
+    /// The finding about what prevents a TCP connection, if anything does.
     private func obstacle(_ address: ServerAddress) async -> Finding? {
-        // The proxy finds the server, and this machine need not know the way.
+        // The proxy resolves the server.
         guard configuration.proxy == nil else { return nil }
         return await obstacle(Self.name(address), address.host, address.port)
     }
@@ -49,14 +49,14 @@ struct ServerFindings: Sendable {
         }
     }
 
-    /// Looks up, connects, secures and logs in; names the step that fails.
+    /// Resolves, connects, secures and logs in; names the step that fails.
     func reach(_ address: ServerAddress) async -> Finding {
         let name = Self.name(address)
         if let obstacle = await obstacle(address) { return obstacle }
-        // Nothing but the login is asked here, so the topics' names do not matter.
+        // Only the login is tested here, so any namespace will do.
         var probe = configuration
         probe.servers = .fixed([address])
-        // What the dial ends with says more than that the time is over.
+        // Shorter than the check's limit, since the dial's own error says more than a timeout.
         probe.dialTimeout = .seconds(9)
         probe.timeToAnswer = .seconds(5)
         probe.namespace = probe.namespace ?? .init(name: "doctor", hash: "doctor")
@@ -82,7 +82,7 @@ struct ServerFindings: Sendable {
             let fix = isRemoved ? "remove tlsFirst from the profile" : "set tlsFirst: true in the profile"
             return Finding(name, .failure(code), "TLS: \(detail)", fix: fix)
         case .tlsFailure(let detail):
-            // Where the detail says what to do, nothing else helps.
+            // The detail may contain the advice.
             let mark = detail.firstRange(of: "; ")
             return Finding(
                 name, .noConnection, "TLS: \(detail[..<(mark?.lowerBound ?? detail.endIndex)])",
@@ -106,7 +106,7 @@ struct ServerFindings: Sendable {
         }
     }
 
-    /// The round trip, the topics' names and their stream, on a server that has taken the login.
+    /// The findings about round trip, namespace and stream, on a server that has accepted the login.
     func network(_ address: ServerAddress) async -> [Finding] {
         var chat = configuration
         chat.servers = .fixed([address])
@@ -117,7 +117,7 @@ struct ServerFindings: Sendable {
             await client.close()
             var words = "the network's service does not answer"
             if case .some(let reason?) = refusal {
-                // A login that the server takes may still lead to nothing but the network's refusal.
+                // The server has accepted the login, but the network may still refuse the user.
                 if reason.isFinal { return [Self.finding(Self.name(address), reason)] }
                 words = reason.words
             }
@@ -172,9 +172,9 @@ struct ServerFindings: Sendable {
         }
     }
 
-    /// Connects once: the first failure counts.
+    /// Connects once, without retrying.
     ///
-    /// - Returns: the client, and why it is not connected, as far as that is known in time.
+    /// - Returns: the client, and why it is not connected, with an outer nil if that was not known in time.
     private static func connect(_ configuration: RelayConfiguration) async -> (RelayClient, ConnectionReason??) {
         let client = RelayClient(
             configuration: configuration, surroundings: Surroundings(answerLimit: CheckLimit.step))

@@ -1,19 +1,17 @@
 import Terminal
 
-/// The findings about the terminal and the locale: pure, from what was looked up.
+/// The findings about the terminal and the locale: a pure function of what was looked up.
 enum TerminalFindings {
-    /// What was found out of the terminal's focus.
+    /// What is known about focus reports.
     enum FocusWord: Hashable, Sendable {
-        /// Nothing: there is no terminal that can be asked.
+        /// There is no terminal to ask.
         case unknown
-        /// What the terminal has answered.
         case answered(TerminalProbe.FocusAnswer)
-        /// Whether tmux, which is in between, passes on what its terminal reports; nil where it does not say.
+        /// Inside tmux: whether it passes on its terminal's reports; nil if it does not say.
         case tmux(passesOn: Bool?)
-        /// GNU screen is in between, and has said nothing of it.
+        /// Inside GNU screen, which does not report focus.
         case screen
 
-        /// What an answer says; nil for none.
         static func of(_ answer: TerminalProbe.FocusAnswer?, isInScreen: Bool) -> FocusWord {
             guard let answer else { return .unknown }
             return isInScreen && answer != .reports ? .screen : .answered(answer)
@@ -89,14 +87,14 @@ enum TerminalFindings {
         return Finding(name, .warning, words, fix: fix)
     }
 
-    /// Where the system tells of a socket's mode, whoever detaches is seen to leave.
+    /// Only Linux shows, by a socket's mode, when the user detaches.
     #if os(Linux)
         private static let untilDetached = " until you detach"
     #else
         private static let untilDetached = ""
     #endif
 
-    /// The first of the three variables that is set decides, as for every program.
+    /// The first of the three variables that is set decides, as for any program.
     private static func locale(_ environment: [String: String], isInstalled: Bool) -> Finding {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"]
         guard let name = names.first(where: { environment[$0]?.isEmpty == false }), let value = environment[name] else {
