@@ -1,14 +1,13 @@
-/// What Tab makes of a half-written command.
+/// The completion of a half-typed command.
 struct CommandCompletion: Hashable, Sendable {
-    /// The text with as much added as is certain.
+    /// The text, completed as far as it is unambiguous.
     let text: String
-    /// What it could become, when that is more than one thing.
+    /// The candidates, if there are several.
     let choices: [String]
 
     static let choiceLimit = 12
 
-    /// Completes a command's name, or the topic, name, postbox or subject behind it, or behind a search's `in:` and
-    /// `from:`; nil when there is nothing to complete.
+    /// Completes a command's name or its argument, or the value of a search's `in:` or `from:`; nil if nothing matches.
     static func of(
         _ text: String, topics: @autoclosure () -> [String], names: @autoclosure () -> [String] = [],
         muted: @autoclosure () -> [String] = [], postboxes: @autoclosure () -> [String] = [],
@@ -42,7 +41,7 @@ struct CommandCompletion: Hashable, Sendable {
             return complete(prefix: "\(prefix)\(verb) ", word: begun, among: postboxes(), isFinal: false)
         case .addresses:
             guard !word.contains(" ") else { return nil }
-            // Everyone begins with one postbox, and others have to be known.
+            // Everyone has the first postbox; others have to be known.
             guard let slash = word.firstIndex(of: "/") else {
                 return complete(prefix: prefix, word: word, among: names(), isFinal: true)
             }

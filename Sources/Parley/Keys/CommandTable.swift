@@ -1,13 +1,13 @@
 import Relay
 
 extension SlashCommand {
-    /// A command: its names, what stands behind it, what help says, what Tab completes, and how it is read.
+    /// A command: its names, argument, help and completion, and its parser.
     struct Entry: Hashable, Sendable {
-        /// What stands behind the name, as help shows it: what is in brackets may be left out.
+        /// The argument as help shows it; brackets mean that it is optional.
         enum Argument: Hashable, Sendable {
             case none
             case name(String), number(String), word(String), file(String)
-            /// A text, with any quotation marks of its own.
+            /// A text, whose quotation marks belong to it.
             case text(String)
 
             var shown: String {
@@ -20,7 +20,7 @@ extension SlashCommand {
             var isNeeded: Bool { !shown.isEmpty && shown.first != "[" }
         }
 
-        /// What Tab completes behind the name.
+        /// What Tab completes after the name.
         enum Completion: Hashable, Sendable {
             case nothing, topics, mutedTopics, people, addresses, commands, postboxes
             /// The values of `in:` and `from:`.
@@ -28,27 +28,27 @@ extension SlashCommand {
             case words([String])
         }
 
-        /// What may still be on its way where a command is read without a screen: the line waits for that.
+        /// What a command waits for in a session without a screen.
         enum Need: Hashable, Sendable {
-            /// The letters or messages that were asked for.
+            /// The requested letters or messages.
             case list
-            /// The end of the first attempt to connect: before that it would list what is kept here, or nothing.
+            /// The first attempt to connect: before that it would list only what is stored here, if anything.
             case connection
-            /// The answers to earlier commands: it is for what one of them has made or listed.
+            /// The answers to earlier commands, whose results it may refer to.
             case answers
         }
 
         let name: String
-        /// What other clients call it.
+        /// Its names in other clients.
         let aliases: [String]
-        /// Those of its aliases that begin no sentence: a letter that lacks its slash would be read by a whole topic.
+        /// The aliases that never begin a sentence: a letter without its slash would be read by an entire topic.
         let unlikeWords: [String]
         let argument: Argument
         let completion: Completion
         let needs: Set<Need>
-        /// What it does, as help says it.
+        /// Its help.
         let words: String
-        /// Nil where it cannot be meant as it is written.
+        /// Parses the command; nil if its argument is invalid.
         let read: @Sendable (CommandText) throws(Failure) -> SlashCommand?
 
         init(
@@ -61,7 +61,6 @@ extension SlashCommand {
             (self.words, self.read) = (words, read)
         }
 
-        /// As help shows it.
         var usage: String { argument == .none ? "/\(name)" : "/\(name) \(argument.shown)" }
 
         static func == (left: Entry, right: Entry) -> Bool { left.name == right.name }
@@ -202,7 +201,7 @@ extension SlashCommand {
         Entry("quit", aka: ["exit", "bye"], "leave Parley") { _ in .quit },
     ]
 
-    /// The command that a name stands for: its own, or what other clients call it.
+    /// The command with this name or alias.
     static func entry(named name: some StringProtocol) -> Entry? { byName[name.lowercased()] }
 
     private static let byName = Dictionary(
@@ -211,7 +210,7 @@ extension SlashCommand {
     private static func letter(_ text: CommandText) throws(Failure) -> SlashCommand {
         let (word, rest) = text.parts
         if word.first == "#", word.count > 1 { throw .mistake(topicWords(topic(fromChannel: word))) }
-        // An address that was left out is not the first word of what stands below.
+        // If the first line has no address, the next line's first word is not one.
         guard !text.gap.contains(where: \.breaksLine), let (user, postbox) = address(word) else { throw text.usage }
         let (subject, letter) = LetterSubject.split(rest)
         guard letter.isEmpty else { return .post(user: user, postbox: postbox, subject: subject, text: letter) }
@@ -227,7 +226,7 @@ extension SlashCommand {
 }
 
 extension SearchQuery {
-    /// Why it cannot be meant as it is; nil where it can. A filter that is none counts as words, which nobody finds.
+    /// Why the query is invalid; nil if it is not. An invalid filter would be searched for as words and find nothing.
     fileprivate var mistake: String? {
         let words = terms.filter { $0.isPhrase && !$0.isExcluded }.map(\.text)
         if let date = words.first(where: { $0.hasPrefix("before:") || $0.hasPrefix("after:") }) {

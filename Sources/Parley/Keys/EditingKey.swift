@@ -1,8 +1,8 @@
 import Terminal
 
-/// The keys that edit the text being written, and what is typed into the palette and a filter, with readline's names
-/// for what they do. `LineEditor` takes these keys, where they have no other meaning; a test holds the table to it. For
-/// a key that the configuration puts in the place of one, the editor is given that one.
+/// The keys that edit the text, the palette's query and a filter, under readline's names. `LineEditor` handles these
+/// keys unless they have another meaning; a test compares the table with it. A key from the configuration is passed to
+/// the editor as the standard key that it replaces.
 enum EditingKey: String, KeyAction {
     static let title = "Editing the text"
     static let tableName = "editing"
@@ -33,14 +33,14 @@ enum EditingKey: String, KeyAction {
         case .killWord: KeyBinding([Key(.delete, .control), Key(.delete, .alt), .alt("d")], "cut a word to the right")
         case .unixLineDiscard: KeyBinding([.control("u")], "cut to the beginning of the line")
         case .killLine: KeyBinding([.control("k")], "cut to the end of the line")
-        case .yank: KeyBinding([.control("y")], "put in what was cut last")
-        case .yankPop: KeyBinding([.alt("y")], "behind that: put in what was cut before")
-        case .transposeChars: KeyBinding([.control("t")], "exchange two characters")
-        case .transposeWords: KeyBinding([.alt("t")], "exchange two words")
+        case .yank: KeyBinding([.control("y")], "paste the last cut (yank)")
+        case .yankPop: KeyBinding([.alt("y")], "after that: replace it by an earlier cut")
+        case .transposeChars: KeyBinding([.control("t")], "transpose characters")
+        case .transposeWords: KeyBinding([.alt("t")], "transpose words")
         case .upcaseWord: KeyBinding([.alt("u")], "the word in capitals")
-        case .downcaseWord: KeyBinding([.alt("l")], "the word in small letters")
-        case .capitalizeWord: KeyBinding([.alt("c")], "the word with a capital")
-        case .yankLastArg: KeyBinding([.alt("."), .alt("_")], "put in the last word of the line before")
+        case .downcaseWord: KeyBinding([.alt("l")], "the word in lowercase")
+        case .capitalizeWord: KeyBinding([.alt("c")], "capitalize the word")
+        case .yankLastArg: KeyBinding([.alt("."), .alt("_")], "insert the last word of the previous line")
         case .deleteHorizontalSpace: KeyBinding([.alt("\\")], "delete the blanks around the cursor")
         case .undoEdit: KeyBinding([.control("_"), .control("/")], "undo")
         case .revertLine: KeyBinding([.alt("r")], "undo all that was done to the line")

@@ -1,9 +1,9 @@
 import Terminal
 
-/// The short names of emoji that people type between colons.
+/// Emoji by their short names, which are typed between colons.
 enum EmojiCode {
-    /// The emoji whose short names begin with the letters after a colon, that with the very name first. A second colon
-    /// may follow.
+    /// The emoji whose short names begin with the letters after a colon, an exact match first. The letters may end with
+    /// the second colon.
     static func beginning(with letters: Substring) -> [String] {
         let isClosed = letters.last == ":"
         let wanted = (isClosed ? letters.dropLast() : letters).lowercased()
@@ -16,8 +16,7 @@ enum EmojiCode {
         return found
     }
 
-    /// A text with its short names between colons as emoji. Quoted lines and code stay as they are, and so do colons
-    /// that belong to something else: a time, an address.
+    /// Replaces short names between colons by their emoji, except in quoted lines, code, times and addresses.
     static func replaced(in text: String) -> String {
         guard text.contains(":") else { return text }
         var isFenced = false
@@ -35,7 +34,7 @@ enum EmojiCode {
             rest = rest[next...]
             let inside = rest.dropFirst()
             if rest.first == "`" {
-                // Code ends with the next backquote, where there is one.
+                // Code extends to the next backquote, if there is one.
                 let end = inside.firstIndex(of: "`").map { inside.index(after: $0) } ?? inside.startIndex
                 shown += rest[..<end]
                 rest = rest[end...]
@@ -50,7 +49,7 @@ enum EmojiCode {
         return shown + rest
     }
 
-    /// The emoji whose name stands at the beginning of a text, with a colon behind it.
+    /// The emoji whose name, followed by a colon, begins a text.
     private static func emoji(at text: Substring) -> (text: String, rest: Substring)? {
         let name = text.prefix(longestName + 1).prefix { $0 != ":" && !$0.isWhitespace }.lowercased()
         let rest = text.dropFirst(name.count)
@@ -58,7 +57,7 @@ enum EmojiCode {
         return all.first { $0.name == name }.map { ($0.emoji, rest.dropFirst()) }
     }
 
-    /// Whether a character beside a short name is no part of a word or an address.
+    /// Whether a character next to a short name does not belong to a word or an address.
     private static func isApart(_ character: Character?) -> Bool {
         character.map { !$0.isLetter && !$0.isNumber && $0 != "/" } ?? true
     }

@@ -1,6 +1,6 @@
 import Terminal
 
-/// What the keys do that work everywhere.
+/// The actions of the keys that work everywhere.
 enum EverywhereKey: String, KeyAction {
     static let title = "Everywhere"
     static let tableName = "everywhere"
@@ -9,10 +9,10 @@ enum EverywhereKey: String, KeyAction {
         openLab, nextPane, previousPane, previousTopic, nextTopic, previousPlace, pageUp, pageDown, readWhole, redraw,
         suspend, interrupt, quit, escape, topic1, topic2, topic3, topic4, topic5, topic6, topic7, topic8, topic9
 
-    /// Which of the first nine topics it goes to, from 1.
+    /// The topic that it goes to, from 1 to 9.
     var topicNumber: Int? { rawValue.hasPrefix("topic") ? rawValue.last?.wholeNumberValue : nil }
 
-    /// The command that does the same while nothing stands behind it; nil where there is none.
+    /// The command that does the same without an argument, if there is one.
     var command: String? {
         switch self {
         case .help: "help"
@@ -49,7 +49,7 @@ enum EverywhereKey: String, KeyAction {
         case .previousPlace: KeyBinding([.alt("/")], "back to where you were, and forth")
         case .pageUp: KeyBinding(.pageUp, "page up")
         case .pageDown: KeyBinding(.pageDown, "page down")
-        case .readWhole: KeyBinding(.function(4), "read a message whole that is cut short")
+        case .readWhole: KeyBinding(.function(4), "show the full message")
         case .redraw: KeyBinding([.control("l")], "paint the screen again")
         case .suspend: KeyBinding([.control("z")], "suspend; the shell's fg returns")
         case .interrupt: KeyBinding([.control("c")], "clear the text; on no text twice: quit")

@@ -3,7 +3,7 @@ import Terminal
 extension Key {
     static func plain(_ character: Character) -> Key { Key(.character(character)) }
 
-    /// The key as a person reads it: `^L`, `Alt-a`, `PgUp`.
+    /// The key's name for display: `^L`, `Alt-a`, `PgUp`.
     var label: String {
         var prefix = ""
         if modifiers.contains(.alt) { prefix += "Alt-" }

@@ -1,19 +1,19 @@
 import Terminal
 
-/// What the keys of one table do. Dispatch, help, hints and the configuration are made of the cases, in their order, by
-/// the `KeyMap` that has the configuration's changes.
+/// The actions of one table of keys. A `KeyMap` makes dispatch, help, hints and the configuration from the cases, in
+/// order.
 protocol KeyAction: CaseIterable, Hashable, Sendable where AllCases == [Self] {
-    /// What the help calls the table.
+    /// The table's heading in the help.
     static var title: String { get }
-    /// What the configuration calls it; no two tables have the same.
+    /// The table's unique name in the configuration.
     static var tableName: String { get }
-    /// What the configuration calls the action: `next-unread`.
+    /// The action's name in the configuration, such as `next-unread`.
     var name: String { get }
     var binding: KeyBinding { get }
 }
 
 extension KeyAction {
-    /// A case's name with dashes in the place of its capitals.
+    /// A case's name in kebab case.
     static func name(ofCase text: String) -> String {
         text.reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) }
     }
@@ -23,12 +23,12 @@ extension KeyAction where Self: RawRepresentable, RawValue == String {
     var name: String { Self.name(ofCase: rawValue) }
 }
 
-/// The keys of an action, and what is said of it.
+/// The standard keys of an action, with its help.
 struct KeyBinding: Hashable, Sendable {
     let keys: [Key]
-    /// What the help says.
+    /// The help.
     let words: String
-    /// What the hint line says; nil for keys that are not hinted.
+    /// The text on the hint line; nil to leave it out there.
     let hint: String?
 
     init(_ keys: [Key], _ words: String, hint: String? = nil) {

@@ -1,34 +1,34 @@
 import JSON5
 import Terminal
 
-/// Which keys stand for what: the tables, with what the configuration says instead. Dispatch, help and hints ask it.
+/// The keys of all actions, with the configuration's changes. Used by dispatch, help and hints.
 struct KeyMap: Hashable, Sendable {
-    /// An action of a table with the keys that it has now.
+    /// An action of a table with its current keys.
     struct Entry: Hashable, Sendable {
-        /// As the configuration calls the action: `next-unread`.
+        /// The action's name in the configuration, such as `next-unread`.
         let name: String
         let binding: KeyBinding
         fileprivate(set) var sequences: [KeySequence]
 
-        /// The keys as a person reads them; a dash where there are none.
+        /// The keys for display; a dash if there are none.
         var label: String { sequences.isEmpty ? "–" : sequences.map(\.label).joined(separator: " ") }
 
         fileprivate func isMeant(by keys: [Key]) -> Bool { sequences.contains { $0.keys == keys } }
         fileprivate func isBegun(by keys: [Key]) -> Bool { sequences.contains { $0.continues(keys) } }
 
-        /// Whether a sequence is one of the table's own.
+        /// Whether a sequence is one of the standard keys.
         fileprivate func isStandard(_ sequence: KeySequence) -> Bool {
             sequence.keys.count == 1 && sequence.keys.allSatisfy(binding.keys.contains)
         }
 
-        /// The key that a text's editor takes for keys that were pressed: what was pressed, where that is one of the
-        /// table's own.
+        /// The key to pass to the editor for pressed keys: the same key if it is a standard one, or else the first
+        /// standard one.
         fileprivate func editorKey(for pressed: [Key]) -> Key? {
             isStandard(KeySequence(pressed)) ? pressed.first : binding.keys.first
         }
     }
 
-    /// What the bottom line says of an action, ready to be drawn.
+    /// The hint for an action on the bottom line, ready to be drawn.
     struct Hint: Hashable, Sendable {
         /// The action's place in its table.
         let place: Int
@@ -36,10 +36,10 @@ struct KeyMap: Hashable, Sendable {
         let words: SafeText
     }
 
-    /// The actions of one table, in their order.
+    /// The actions of one table, in order.
     struct Table: Hashable, Sendable {
         let title: String
-        /// As the configuration calls it.
+        /// The table's name in the configuration.
         let name: String
         fileprivate(set) var entries: [Entry]
         fileprivate private(set) var beginnings: Set<Key> = []
@@ -54,7 +54,7 @@ struct KeyMap: Hashable, Sendable {
             }
         }
 
-        /// Of an action, by its name or that with the table's before it.
+        /// The index of an action, by its name with or without the table's.
         fileprivate func place(of action: String) -> Int? {
             entries.firstIndex { $0.name == action || "\(name).\($0.name)" == action }
         }
@@ -63,7 +63,7 @@ struct KeyMap: Hashable, Sendable {
             entries.flatMap { entry in entry.sequences.map { ($0, entry.name, name) } }
         }
 
-        /// Makes of the entries what each key and each frame asks for.
+        /// Precomputes what is needed for each key and each frame.
         fileprivate mutating func index() {
             beginnings = Set(entries.flatMap { $0.sequences.compactMap(\.keys.first) })
             hints = entries.enumerated().compactMap { place, entry in
@@ -75,7 +75,7 @@ struct KeyMap: Hashable, Sendable {
 
     /// All tables, in the order of the help.
     private(set) var tables: [Table]
-    /// The keys with which something begins everywhere or in a text, and those of the text that were taken away.
+    /// The first keys of everything that works everywhere or in a text, including removed standard keys of the text.
     private var sharedBeginnings: Set<Key> = []
 
     static let standard = KeyMap()
@@ -110,20 +110,19 @@ struct KeyMap: Hashable, Sendable {
         /// An action of the pane.
         case own(Action)
         case everywhere(EverywhereKey)
-        /// Edits a text, as the editor's own key does.
+        /// Edits a text; with the key to pass to the editor.
         case editing(Key)
-        /// A chord begins with them.
+        /// The beginning of a chord.
         case beginning
         case nothing
     }
 
-    /// Whether anything begins with a key in a pane. Most keys are letters of a text.
+    /// Whether any binding of a pane begins with a key. Most keys are merely letters of a text.
     func begins<P: Pane>(with key: Key, in pane: P.Type) -> Bool {
         sharedBeginnings.contains(key) || self[P.Action.self].beginnings.contains(key)
     }
 
-    /// What keys that were pressed one after the other stand for in a pane. Its own come first, where they can be
-    /// meant.
+    /// The meaning in a pane of keys pressed one after the other. The pane's own actions come first, if they apply.
     func meaning<P: Pane>(
         of keys: [Key], in pane: P.Type, where hasMeaning: (P.Action) -> Bool
     ) -> Meaning<P.Action> {
@@ -140,7 +139,7 @@ struct KeyMap: Hashable, Sendable {
         return editing.contains { $0.isBegun(by: keys) } ? .beginning : .nothing
     }
 
-    /// The key that a text's editor takes for one; nil for one of its own that the configuration has taken away.
+    /// The key to pass to the editor for a pressed one; nil for a standard key that the configuration has removed.
     func editorKey(for key: Key) -> Key? {
         guard sharedBeginnings.contains(key) else { return key }
         if let entry = self[EditingKey.self].entries.first(where: { $0.isMeant(by: [key]) }) {
@@ -157,7 +156,7 @@ struct KeyMap: Hashable, Sendable {
         zip(actions.allCases, self[actions].entries).first { $1.isMeant(by: [key]) }?.0
     }
 
-    /// What can follow the first keys of a chord: the keys that are left, and what they do.
+    /// The possible continuations of a chord: the remaining keys and their action.
     func followers<P: Pane>(of chord: [Key], in pane: P) -> [(rest: KeySequence, binding: KeyBinding)] {
         let tables = [self[P.Action.self], self[EverywhereKey.self], self[EditingKey.self]]
         return tables.flatMap(\.entries).flatMap { entry in
@@ -167,27 +166,27 @@ struct KeyMap: Hashable, Sendable {
         }
     }
 
-    /// The first key of what works everywhere, for a sentence that names it; nil where it has none.
+    /// The action's first key for display; nil if it has none.
     func label(of action: EverywhereKey) -> String? { sequences(of: action).first?.label }
 
     func label(of action: EditingKey) -> String? { sequences(of: action).first?.label }
 
     func label<P: Pane>(of action: P.Action, in pane: P.Type) -> String? { sequences(of: action).first?.label }
 
-    /// What closes a list over the panes: Esc does whatever the keys are.
+    /// The key that closes a list over the panes; Esc always does.
     var labelOfClosing: String {
         sequences(of: EverywhereKey.escape).first { $0.keys.count == 1 }?.label ?? Key(.escape).label
     }
 }
 
-// MARK: - What the configuration changes
+// MARK: - Changes by the configuration
 
 extension KeyMap {
-    /// The keys that the configuration gives an action.
+    /// The configured keys of an action.
     struct Change: Hashable, Sendable {
-        /// As it was written: `next-unread`, or `postbox.reply` for one pane alone.
+        /// The action as written: `next-unread`, or `postbox.reply` for one table only.
         let name: String
-        /// None unbinds.
+        /// Empty to unbind the action.
         let sequences: [KeySequence]
     }
 
@@ -198,13 +197,13 @@ extension KeyMap {
 
     static func knows(_ name: String) -> Bool { standard.tables.contains { $0.place(of: name) != nil } }
 
-    /// The tables with changes. A change of an action counts in each table that has it; one for a table alone goes
-    /// before.
+    /// The standard tables with changes. A change applies to each table that has the action; one for a single table
+    /// takes precedence.
     ///
-    /// - Throws: ``Mistake`` where a key would stand for two things in one table, or could not be typed any more.
+    /// - Throws: ``Mistake`` if a key would have two meanings in one table, or could no longer be typed.
     init(_ changes: [Change]) throws(Mistake) {
         self = .standard
-        // By table and action: what was changed, to name it.
+        // The changes as written, by table and action, for error messages.
         var changed: [String: String] = [:]
         for change in changes.filter({ !$0.name.contains(".") }) + changes.filter({ $0.name.contains(".") }) {
             for (index, table) in tables.enumerated() {
@@ -215,30 +214,30 @@ extension KeyMap {
         }
         index()
         let text = [self[EverywhereKey.self], self[ComposePane.Action.self]]
-        // The keys that the text has by itself; one that it was given goes by its own table.
+        // Only the standard keys of the text; configured ones are checked with their own table.
         var own = self[EditingKey.self]
         for index in own.entries.indices {
             own.entries[index].sequences = own.entries[index].sequences.filter(own.entries[index].isStandard)
         }
         for table in tables {
-            // A key of the text that means something before it comes to that would never reach it.
+            // A key of the text with another meaning would never reach the text.
             let isText = text.contains { $0.name == table.name }
             let others = table.name == EditingKey.tableName ? text : isText ? [own] : []
             try Self.check(table, changed, beside: others)
         }
     }
 
-    /// The tables in which a letter by itself belongs to the text.
+    /// The tables in which a bare letter belongs to the text.
     private static let typing = [
         EverywhereKey.tableName, EditingKey.tableName, ComposePane.Action.tableName, LogPane.Action.tableName,
     ]
 
-    /// - Parameter others: tables with which this one shares no keys but those that they share by themselves.
+    /// - Parameter others: tables that this one must not share keys with, except standard ones.
     private static func check(
         _ table: Table, _ changed: [String: String], beside others: [Table]
     ) throws(Mistake) {
         func change(of action: String) -> String? { changed["\(table.name).\(action)"] }
-        // What was not changed is seen first, so that a change is named.
+        // Unchanged entries first, so that the error names a change.
         var seen = table.holders.filter { change(of: $0.name) == nil }
         let shared = others.flatMap(\.holders)
         for entry in table.entries {
@@ -264,7 +263,7 @@ extension KeyMap {
     }
 }
 
-/// The setting `keys`: by the name of an action its key, a list of keys, or `none`.
+/// The setting `keys`: for the name of an action its key, a list of keys, or `none`.
 struct KeySetting: Hashable, Sendable, Decodable {
     let changes: [KeyMap.Change]
     let map: KeyMap

@@ -1,6 +1,6 @@
 import Terminal
 
-/// Keys pressed one after the other. Most have one; one of several is a chord.
+/// Keys pressed one after the other: usually one, or a chord of several.
 struct KeySequence: Hashable, Sendable {
     let keys: [Key]
 
@@ -8,12 +8,12 @@ struct KeySequence: Hashable, Sendable {
 
     init(_ keys: [Key]) { self.keys = keys }
 
-    /// As a person reads and writes it: `^X s`.
+    /// The keys' names for display, as in `^X s`.
     var label: String { keys.map(\.label).joined(separator: " ") }
 
     func continues(_ beginning: [Key]) -> Bool { keys.count > beginning.count && keys.starts(with: beginning) }
 
-    /// Whether it cannot be told from another one at each key: it is the same, or one of them begins with the other.
+    /// Whether two sequences are ambiguous: they are equal, or one begins with the other.
     func clashes(with other: KeySequence) -> Bool {
         self == other || continues(other.keys) || other.continues(keys)
     }
@@ -22,7 +22,7 @@ struct KeySequence: Hashable, Sendable {
         let words: String
     }
 
-    /// Reads `Alt-n`, `^X s`, `Shift-F5` or `PgUp`, as help shows them and with the names that are usual elsewhere.
+    /// Parses `Alt-n`, `^X s`, `Shift-F5` or `PgUp`, as in help, and names that are common elsewhere.
     init(parsing text: String) throws(Mistake) {
         let words = text.split(separator: " ")
         guard !words.isEmpty else {
@@ -47,11 +47,11 @@ struct KeySequence: Hashable, Sendable {
 }
 
 extension Key {
-    /// The key of a name such as `Alt-n`, `^X`, `PgUp`; nil where there is none.
+    /// The key with a name such as `Alt-n`, `^X` or `PgUp`; nil if invalid.
     init?(named name: Substring) {
         var rest = name
         var modifiers = Modifiers()
-        // A dash or a circumflex by itself is the character.
+        // A lone dash or circumflex is the character.
         prefixes: while rest.count > 1 {
             for (prefix, modifier) in Self.prefixes where rest.count > prefix.count {
                 guard rest.prefix(prefix.count).lowercased() == prefix else { continue }
@@ -75,7 +75,7 @@ extension Key {
         ("shift-", .shift), ("s-", .shift), ("^", .control),
     ]
 
-    /// As a terminal sends it: shift is in a letter, and three control characters are keys of their own.
+    /// The key as a terminal sends it: a letter includes Shift, and three control characters are separate keys.
     private var asTyped: Key {
         var key = self
         switch code {

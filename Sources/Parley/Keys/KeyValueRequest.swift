@@ -1,6 +1,6 @@
 import Relay
 
-/// What a person asks of the network's key-value store with `/kv`.
+/// A request to the network's key-value store, made with `/kv`.
 enum KeyValueRequest: Hashable, Sendable {
     case get(String)
     /// Put or delete a key.
@@ -8,15 +8,15 @@ enum KeyValueRequest: Hashable, Sendable {
     /// Delete a key with its history.
     case purge(String)
     case history(String)
-    /// The keys that match, or all.
+    /// The keys that match a pattern, or all.
     case keys(String?)
-    /// Tell of changes of the keys that match, or of all.
+    /// Report changes of the keys that match a pattern, or of all.
     case watch(String?)
     case unwatch
 
     static let usage = "/kv get|delete|purge|history KEY, put KEY VALUE, keys|watch [PATTERN] or unwatch"
 
-    /// Reads what follows `/kv`; nil when it is none of these.
+    /// Parses the argument of `/kv`; nil if invalid.
     init?(_ text: String) {
         let (verb, rest) = Self.split(Substring(text))
         let (key, value) = Self.split(rest)
@@ -36,7 +36,7 @@ enum KeyValueRequest: Hashable, Sendable {
         }
     }
 
-    /// The first word, or what stands between quotation marks, and what comes behind it.
+    /// The first word or quoted phrase, and the rest.
     private static func split(_ text: Substring) -> (word: Substring, rest: Substring) {
         if text.first == "\"", let end = text.dropFirst().firstIndex(of: "\"") {
             return (text[..<end].dropFirst(), text[end...].dropFirst().drop { $0.isWhitespace })
@@ -47,15 +47,15 @@ enum KeyValueRequest: Hashable, Sendable {
 }
 
 extension MessageValue {
-    /// What a person writes as a value: JSON where it is that, or else the text itself.
+    /// A value as typed: JSON if it is valid, or else the text itself.
     init(typed text: String) {
         self = (try? JSONText.parse(text)) ?? .string(text)
     }
 }
 
-// What changes a key goes through the outbox: it waits there while there is no connection.
+// Changes go through the outbox, where they wait while there is no connection.
 extension KeyValueRequest {
-    /// What it changes a key with; nil for what changes none, and for a purge, which does not wait.
+    /// The change to a key; nil for other requests, including a purge, which does not wait.
     var change: Change? { if case .change(let change) = self { change } else { nil } }
 
     struct Change: Hashable, Sendable {
@@ -63,7 +63,7 @@ extension KeyValueRequest {
         /// Nil to delete the key.
         let value: MessageValue?
 
-        /// Hands it to the core, which reports under `id` what becomes of it.
+        /// Hands the change to the core, which reports its progress under `id`.
         func enqueue(at client: RelayClient, id: String) async throws(RelayError) -> PendingPublish {
             guard let value else { return try await client.enqueueDeletion(ofKey: key, id: id) }
             return try await client.enqueue(key: key, value: value, id: id)
@@ -77,13 +77,13 @@ extension KeyValueRequest {
             value == nil ? "\(key) is deleted." : "\(key) is stored as revision \(revision)."
         }
 
-        /// The command that asks for it again.
+        /// The command that repeats it.
         var command: String { value.map { "/kv put \(key) \(JSONText.text($0))" } ?? "/kv delete \(key)" }
     }
 }
 
 extension KeyValueRequest {
-    /// Carries out what needs no outbox, and returns what to tell the person.
+    /// Carries out a request that needs no outbox, and returns the text to show.
     func answer(from client: RelayClient) async throws(RelayError) -> String {
         switch self {
         case .get(let key):
@@ -100,7 +100,7 @@ extension KeyValueRequest {
         }
     }
 
-    /// What a key had, oldest first.
+    /// A key's history, oldest first.
     static func words(_ changes: [KeyValueChange], of key: String) -> String {
         guard !changes.isEmpty else { return "\(key) has no history." }
         let parts = changes.map { change in
@@ -110,7 +110,7 @@ extension KeyValueRequest {
         return "\(key): \(parts.joined(separator: ", "))"
     }
 
-    /// A change that is watched for.
+    /// A watched change.
     static func words(_ change: KeyValueChange) -> String {
         change.stored.map { words($0) } ?? "\(change.key) was removed (revision \(change.revision))"
     }
@@ -119,7 +119,7 @@ extension KeyValueRequest {
         "\(stored.key) = \(stored.value) (revision \(stored.revision))"
     }
 
-    /// Why there is no answer. A person has not to connect first: that goes on by itself.
+    /// Why there is no answer. Does not ask the user to connect, which happens automatically.
     static func words(_ error: RelayError) -> String {
         error == .notConnected ? "Keys are read from the network, and there is no connection." : error.words
     }

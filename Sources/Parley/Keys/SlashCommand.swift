@@ -1,36 +1,36 @@
 import Relay
 import Terminal
 
-/// A command that a person writes into the compose pane.
+/// A command typed into the compose pane.
 enum SlashCommand: Hashable, Sendable {
     case join(String)
     case leave(String?)
     case say(String)
     case post(user: String, postbox: String, subject: String?, text: String)
-    /// Begins a letter to somebody, by the address that it goes to.
+    /// Begins a letter to an address.
     case write(to: String)
     /// The unsent line with a number, or all of them.
     case resend(Int?)
     case discard(Int?)
     case unsent
     case history
-    /// The next part of what is listed.
+    /// The next part of the list in view.
     case more
     case edit
     case search(String)
-    /// What to look for; empty to go on.
+    /// The text to find; empty for the next match.
     case find(String)
-    /// What was found, by its number.
+    /// A search result by its number.
     case open(Int)
-    /// The letter or message with a number, or what is selected or cut short.
+    /// The letter or message with a number, or the selected or abridged one.
     case read(Int?)
-    /// The message with a number, counted from the newest, or the selected one; a text to send with it.
+    /// The message with a number, counted from the newest, or the selected one, and a text to send with it.
     case quote(Int?, String)
     case details(Int?)
     case links
     case link(Int)
     case who
-    /// Whose messages to hide; empty to ask who is hidden.
+    /// Whose messages to hide; empty to list those hidden.
     case ignore(String)
     case unignore(String)
     /// A topic or pattern; nil for the open one.
@@ -42,17 +42,17 @@ enum SlashCommand: Hashable, Sendable {
     case back
     case inbox
     case postbox(PostboxAct)
-    /// The sent letter with a number in the list of these, or the list.
+    /// The sent letter with a number, or the list of them.
     case sent(Int?)
-    /// The letter with a number, or those that are marked or selected.
+    /// The letter with a number, or the marked or selected ones.
     case delete(Int?)
-    /// The file for the letter; empty for a name of its own.
+    /// The file for the letter; empty for a default name.
     case save(String)
-    /// All topics, or the joined one with a number or name.
+    /// The joined topic with a number or name; empty for the list of topics.
     case topics(String)
     case next
     case keyValue(KeyValueRequest)
-    /// What requests about keys came to.
+    /// The answers to requests about keys.
     case keyResults
     case close
     case disconnect
@@ -61,17 +61,17 @@ enum SlashCommand: Hashable, Sendable {
     case log
     case lab(LabRequest)
     case errors
-    /// Nothing, or what the person wants to know of.
+    /// The subject; empty for all help.
     case help(String)
     case quit
 
     enum Failure: Error, Hashable, Sendable {
         case unknown(String)
         case usage(String)
-        /// What it says cannot be meant, and why.
+        /// Why the command is invalid.
         case mistake(String)
 
-        /// Where to look for a command that is none: other clients have it, or one is meant that is spelled alike.
+        /// Advice for an unknown command, which may be one of another client or misspelled.
         private static func hint(_ name: String) -> String {
             switch name.lowercased() {
             case "nick": return "Your name comes with your credentials; --as, --creds or a profile is somebody else."
@@ -104,10 +104,10 @@ enum SlashCommand: Hashable, Sendable {
 
     static func usage(_ name: String) -> Failure { .usage(entry(named: name)?.usage ?? "/\(name)") }
 
-    /// The postbox that everyone begins with: letters go there that name none.
+    /// The postbox that everyone starts with, and the default for letters.
     static let firstPostbox = "personal"
 
-    /// Where a letter goes that is addressed by a word: `USER/POSTBOX`, or `USER` alone; nil for what is no address.
+    /// Parses an address: `USER/POSTBOX`, or `USER` alone; nil if invalid.
     static func address(_ word: String) -> (user: String, postbox: String)? {
         let parts = word.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
         guard let user = parts.first, !user.isEmpty, parts.count <= 2 else { return nil }
@@ -117,26 +117,25 @@ enum SlashCommand: Hashable, Sendable {
         return (user, postbox)
     }
 
-    /// How one writes in a topic, for whoever does it as in other clients.
+    /// The advice for a user who addresses a topic as in other clients.
     static func topicWords(_ topic: String) -> String {
         "Letters go to people. /topics \(topic.prefix(64)) goes to the topic; a line without / is said there."
     }
 
-    /// A topic as somebody types it who knows channels: these begin with `#` in other clients.
+    /// A topic typed as a channel, which begins with `#` in other clients.
     static func topic(fromChannel text: String) -> String {
         let bare = text.drop { $0 == "#" }
         return bare.isEmpty ? text : String(bare)
     }
 
-    /// A word that can be somebody's name, with nothing of an address in it.
+    /// Whether a word can be a user's name, without a postbox.
     static func isName(_ word: String) -> Bool {
         (1...32).contains(word.utf8.count)
             && word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "_-~".contains($0)) }
     }
 
-    /// Whether a text would be a command with a slash before it and is not rather a sentence: it begins with a
-    /// command's very name, or with one of other clients that begins no sentence, and has behind it what that command
-    /// takes.
+    /// Whether a text is probably a command without its slash rather than a sentence: it begins with a command's exact
+    /// name, or with an alias that never begins a sentence, and its argument fits.
     static func lacksSlash(_ text: String) -> Bool {
         let name = String(text.prefix { !$0.isWhitespace })
         guard let entry = entry(named: name), entry.name == name || entry.unlikeWords.contains(name),
@@ -150,16 +149,16 @@ enum SlashCommand: Hashable, Sendable {
         }
     }
 
-    /// To whom a letter goes that is addressed by a name alone; nil where the address has a slash.
+    /// The recipient of a letter addressed by a name alone; nil if the address has a slash.
     static func bareRecipient(of text: String) -> String? {
         let word = text.drop { !$0.isWhitespace }.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
         return word.contains("/") ? nil : String(word)
     }
 
-    /// Reads the text of the compose pane; nil for a message. Throws where it begins like a command and is none.
+    /// Parses the text of the compose pane; nil for a message. Throws if it begins like a command but is invalid.
     static func parse(_ text: String) throws(Failure) -> SlashCommand? {
         let begun = text.drop { $0.isWhitespace }
-        // Behind blanks only what is certainly meant as a command is none of the text.
+        // After leading whitespace, only a known command is taken as one.
         guard begun.first == "/", !begun.hasPrefix("//"), text.first == "/" || isCommand(begun) else { return nil }
         let name = begun.dropFirst().prefix { !$0.isWhitespace }
         guard let entry = entry(named: name) else { throw .unknown(String(name.prefix(32))) }
@@ -168,17 +167,17 @@ enum SlashCommand: Hashable, Sendable {
         return command
     }
 
-    /// Whether a text begins as a command does: with a slash and the name of one, also behind blanks.
+    /// Whether a text begins with a slash and a command's name, possibly after whitespace.
     static func isCommand(_ text: some StringProtocol) -> Bool { entry(of: text) != nil }
 
-    /// The command with which a text begins.
+    /// The command that a text begins with.
     static func entry(of text: some StringProtocol) -> Entry? {
         let begun = text.drop { $0.isWhitespace }
         guard begun.first == "/" else { return nil }
         return entry(named: begun.dropFirst().prefix { !$0.isWhitespace })
     }
 
-    /// The message in a text that is not a command: a doubled slash means one, below a quotation too.
+    /// The message in a text that is not a command: a double slash at its beginning, or after a quotation, means one.
     static func message(in text: String) -> String {
         var message = text
         if text.hasPrefix("//") {
@@ -189,7 +188,7 @@ enum SlashCommand: Hashable, Sendable {
         return message
     }
 
-    /// The first line below the quotation with which a text begins; nil where it begins with none.
+    /// The first line after the quotation that a text begins with; nil if there is none.
     static func lineBelowQuotation(in text: String) -> Substring? {
         guard text.first == ">" else { return nil }
         return text.split(whereSeparator: \.breaksLine).first { $0.first != ">" }

@@ -1,22 +1,22 @@
 import Terminal
 
-/// What Tab makes of the word before the cursor: a name, a topic or an emoji. Pressed again it goes on to the next one,
-/// and behind the last one back to what was typed.
+/// The completion of the word before the cursor: a name, a topic or an emoji. Each Tab shows the next choice, and after
+/// the last one the typed word.
 struct WordCompletion: Hashable, Sendable {
     /// Where the word begins, in characters.
     let start: Int
     let typed: String
-    /// What the word could become, the likeliest first.
+    /// The candidates, most likely first.
     let choices: [String]
-    /// Which of them stands there; nil for what was typed.
+    /// The choice shown; nil for the typed word.
     private(set) var chosen: Int?
 
-    /// Characters of a word that can be completed.
+    /// The longest word, in characters.
     static let wordLimit = 64
-    /// Things that a word can become at most.
+    /// The most choices.
     static let choiceLimit = 100
 
-    /// What stands in the word's place.
+    /// The text shown in place of the word.
     var shown: String { chosen.map { choices[$0] } ?? typed }
 
     mutating func advance(by step: Int) {
@@ -26,7 +26,7 @@ struct WordCompletion: Hashable, Sendable {
         chosen = next == choices.count ? nil : next
     }
 
-    /// Looks for what the word left of the cursor can become; nil where nothing fits. The likeliest name comes first.
+    /// Finds completions of the word before the cursor; nil if there are none. Names are expected most likely first.
     init?(_ text: String, names: @autoclosure () -> [String], topics: @autoclosure () -> [String]) {
         let word = String(text.reversed().prefix { !$0.isWhitespace }.prefix(Self.wordLimit + 1).reversed())
         guard !word.isEmpty, word.count <= Self.wordLimit else { return nil }
@@ -38,7 +38,7 @@ struct WordCompletion: Hashable, Sendable {
         case "@" where word.count > 1:
             choices = Self.matching(word.dropFirst(), names()).map { "@\($0) " }
         default:
-            // Who is spoken to stands first, as people write it.
+            // A name at the beginning addresses its owner.
             choices = Self.matching(Substring(word), names()).map { isFirst ? "\($0): " : "\($0) " }
             choices += Self.matching(Substring(word), topics()).map { "\($0) " }
         }
@@ -49,7 +49,7 @@ struct WordCompletion: Hashable, Sendable {
         chosen = nil
     }
 
-    /// Those that begin with some letters, whatever their case.
+    /// The words that begin with these letters, regardless of case.
     private static func matching(_ beginning: Substring, _ words: [String]) -> [String] {
         let small = beginning.lowercased()
         return words.filter { $0.lowercased().hasPrefix(small) }
@@ -57,13 +57,13 @@ struct WordCompletion: Hashable, Sendable {
 }
 
 extension ChatModel {
-    /// Rows of other topics that are looked at for names, each.
+    /// The rows searched for names in each other topic.
     private static let otherRows = 50
-    /// Topics that are looked at for names, besides the one in view.
+    /// The topics searched for names, besides the one in view.
     private static let otherTopics = 100
 
-    /// The names that can be completed: who wrote last in the topic in view, who is in it, who wrote elsewhere, and who
-    /// sent letters. Names that would not be one word, or that have characters which cannot be typed, are left out.
+    /// The names to complete: recent writers in the topic in view, its members, writers elsewhere, and senders of
+    /// letters. Names with whitespace or unsafe characters are left out.
     var namesToComplete: [String] {
         var seen: Set<String> = [network.identity.user, ""]
         var names: [String] = []
@@ -83,21 +83,20 @@ extension ChatModel {
         for conversation in network.conversations.all.prefix(Self.otherTopics) {
             add(conversation.rows.suffix(Self.otherRows).reversed())
         }
-        // The network itself answers nobody.
+        // The network itself cannot be written to.
         for case let sender? in network.inbox.letters.map(\.from) where !sender.hasPrefix("~") { add(sender) }
         return names
     }
 
     private var topicsToComplete: [String] { network.conversations.all.map(\.name) }
 
-    /// What Tab would make of a command.
     private var commandCompletion: CommandCompletion? {
         CommandCompletion.of(
             compose.text, topics: topicsToComplete, names: namesToComplete, muted: network.quiet.mutes.map(\.text),
             postboxes: network.inbox.boxes.map(\.name), addresses: addressesToComplete)
     }
 
-    /// The postboxes of others that are known, since letters went there.
+    /// The postboxes that letters were sent to.
     private var addressesToComplete: [String] {
         var addresses = Set(listed.sent.compactMap { letter in letter.person.map { "\($0)/\(letter.postbox)" } })
         for case .letter(let user, let postbox, _, _) in network.outbox.messages.values.lazy.map(\.item) {
@@ -106,8 +105,7 @@ extension ChatModel {
         return addresses.filter { SafeText($0).description == $0 && !$0.contains(where: \.isWhitespace) }.sorted()
     }
 
-    /// The commands that the text may become while the name of one is written, as Tab completes it; none where what is
-    /// written is no command, or has gone on to what stands behind the name.
+    /// The commands that match while a command's name is being typed; empty otherwise.
     var commandsOffered: [SlashCommand.Entry] {
         guard screen.focus == .compose, screen.overlay == nil, compose.isCommand,
             compose.editor.count <= Self.commandLength
@@ -119,7 +117,7 @@ extension ChatModel {
     /// Longer than any command with its slash.
     private static let commandLength = 32
 
-    /// What the last Tab made of a word, while that stands as it was made.
+    /// The last word completion, while its text is unchanged.
     private var standingCompletion: WordCompletion? {
         guard let (completion, cursor) = compose.completion, compose.editor.cursor == cursor,
             compose.editor.textBeforeCursor.hasSuffix(completion.shown)
@@ -129,7 +127,7 @@ extension ChatModel {
 
     func canComplete(isBackwards: Bool) -> Bool {
         if standingCompletion != nil { return true }
-        // Backwards leads from choice to choice, and begins nothing.
+        // Backwards moves between choices, but does not start a completion.
         if isBackwards || compose.isEmpty { return false }
         return commandCompletion != nil || wordCompletion != nil
     }
@@ -138,7 +136,7 @@ extension ChatModel {
         WordCompletion(compose.editor.textBeforeCursor, names: namesToComplete, topics: topicsToComplete)
     }
 
-    /// Completes the command, or the word before the cursor; goes on to the next choice where that was just done.
+    /// Completes the command or the word before the cursor, or moves to the next choice.
     func complete(by step: Int) {
         if var standing = standingCompletion {
             standing.advance(by: step)
@@ -154,7 +152,7 @@ extension ChatModel {
 
     private func show(_ completion: WordCompletion) {
         compose.editor.replaceCharacters(in: completion.start..<compose.editor.cursor, with: completion.shown)
-        // One choice is done with; the next Tab goes on to what follows.
+        // A single choice is final; the next Tab completes something else.
         compose.completion = completion.choices.count > 1 ? (completion, compose.editor.cursor) : nil
     }
 }
