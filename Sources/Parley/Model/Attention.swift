@@ -1,22 +1,21 @@
 import Terminal
 
-/// Whether the person is here, and what calls them while they are not.
+/// Whether the user is present, and how they are notified while they are not.
 struct Attention: Equatable, Sendable {
     var tracker = FocusTracker()
-    /// Whether reports of the focus count, and how long nothing was done.
+    /// Whether focus reports and idle time count.
     var isWatched = true
-    /// When the person last did something here; nil after a suspension.
+    /// When the user last did something here; nil after a suspension.
     var lastInput: ContinuousClock.Instant? {
         didSet { if let lastInput { lastSign = lastInput } }
     }
-    /// When there was a sign of the person last, a return for instance.
+    /// The last sign of the user, including a return to the terminal.
     var lastSign: ContinuousClock.Instant
     var lastBell: ContinuousClock.Instant?
-    /// The time that the person was away, until they have seen what came in it; nil where they were not.
+    /// The user's last absence, until they have seen what they missed; nil if there was none.
     var absence: Absence?
     var suspension = Suspension()
     var calls = CallPacer()
 
-    /// Somebody has just started the program.
     init(now: ContinuousClock.Instant) { (lastSign, lastInput) = (now, now) }
 }

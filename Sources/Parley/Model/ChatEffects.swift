@@ -1,7 +1,7 @@
 import Relay
 import Terminal
 
-/// What follows from an event: what is asked of the core, in its order, and what the screen's thread does then.
+/// The consequences of an event: requests to the core, in order, and then actions of the screen's thread.
 struct ChatEffects: Equatable, Sendable {
     var core: [CoreEffect] = []
     var screen: [ScreenEffect] = []
@@ -18,18 +18,17 @@ struct ChatEffects: Equatable, Sendable {
     }
 
     static func += (first: inout ChatEffects, second: ChatEffects) {
-        // Most of what an event leads to is nothing.
+        // Most are empty.
         if !second.core.isEmpty { first.core += second.core }
         if !second.screen.isEmpty { first.screen += second.screen }
     }
 }
 
 extension ChatEffects: ExpressibleByArrayLiteral {
-    /// What is asked of the core alone.
     init(arrayLiteral effects: CoreEffect...) { core = effects }
 }
 
-/// What `ChatEngine` is asked to do, by the feed that does it. Answers come back as events; nothing here waits.
+/// A request to `ChatEngine`, by feed. It never blocks; answers arrive as events.
 enum CoreEffect: Equatable, Sendable {
     case topics(TopicsFeed.Request)
     case people(PeopleFeed.Request)
@@ -39,28 +38,27 @@ enum CoreEffect: Equatable, Sendable {
     case keys(KeyValueFeed.Request)
     case connection(ConnectionFeed.Request)
     case lab(LabFeed.Request)
-    /// Notify the person by a line for the shell, too.
+    /// Also notify the user by a shell command.
     case runNotifier(String, TerminalNotification)
 }
 
-/// What the screen's thread does with the terminal and with its own process.
+/// An action of the screen's thread on the terminal, the process or the window.
 enum ScreenEffect: Equatable, Sendable {
     case suspendProcess
     case quit
-    /// Paint the whole screen again.
     case redraw
     case bell
-    /// Notify the person, who looks elsewhere; `notified` tells of a test by what that was done.
+    /// Notify the user, who looks elsewhere; a test is answered by a `notified` event.
     case notify(TerminalNotification, isTest: Bool = false)
-    /// Have the person write on at a text in their editor; `edited` tells what became of it.
+    /// Open a text in the user's editor, answered by an `edited` event.
     case edit(String)
     case copy(String)
-    /// Already free of controls.
+    /// Already free of control characters.
     case setTitle(String)
-    /// Bring another chat of the window in front, by its place.
+    /// Bring another chat of the window to the front, by its place.
     case showChat(Int, ChatDestination)
-    /// Look for the same in what the other networks of the window have.
+    /// Run the same search in the window's other networks.
     case searchElsewhere(request: UInt64, SearchQuery, limit: Int)
-    /// Open the chat of another profile beside this one, or bring it in front.
+    /// Open another profile's chat in this window, or bring it to the front.
     case openChat(profile: String)
 }

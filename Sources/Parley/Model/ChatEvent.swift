@@ -5,161 +5,159 @@ import Terminal
 /// Everything that can happen to the interactive client: the terminal's input, the core's news, and the passing of
 /// time.
 enum ChatEvent: Equatable, Sendable {
-    /// The chat comes in front, before the others of its window.
+    /// The chat is brought to the front of its window.
     case front(ChatDestination)
-    /// The person does something in front of another chat of the window.
+    /// Input for another chat of the window.
     case inputElsewhere(InputEvent)
     case behindOthers
-    /// What all chats of the window show of themselves, and the place of this one.
+    /// The glances of all chats of the window, and this one's place.
     case others([ChatGlance], place: Int)
-    /// The window is to be closed, as the person has said in front of another one.
+    /// The user quits from another chat of the window.
     case leave
-    /// The client starts, with the topics to join; where there is a local store, once that is open.
+    /// The client starts, with the topics to join; `keeps` if they wait for a local store to open.
     case start(topics: [String], keeps: Bool = false)
-    /// The local store is open, with what the person was at; nil where it cannot be used.
+    /// The local store is open, with the user's earlier state; nil if it cannot be used.
     case opened(KeptDesk?)
-    /// Both clocks, now. The session sends it before each batch of other events, and when `nextChange` is due. A sign
-    /// is that something in the batch is the person's doing, so that nobody is away who has just come back.
+    /// The current time. Sent before each batch of other events, and when `nextChange` is due. `isSign` if the user
+    /// caused one of the batch, so that a user who has just returned does not count as away.
     case tick(Moment, isSign: Bool = false)
     case input(InputEvent)
-    /// A whole line, of somebody without a screen.
+    /// A complete line, in a session without a screen.
     case line(String)
     case resized(Size)
     /// The process is about to stop (SIGTSTP, or after `suspendProcess`).
     case suspending
     case resumed
-    /// A terminal was attached to tmux or screen, in which the client runs, or none is any more.
+    /// Whether a terminal is attached to the tmux or screen that the client runs in.
     case attached(Bool)
     case edited(TextEditor.Outcome)
-    /// By what the terminal was given a notification that was a test.
+    /// The methods by which a test notification was shown.
     case notified(by: [NotificationMethod])
-    /// Who is signed in where, once it is known.
+    /// The user and network, once known.
     case identified(Identity)
-    /// The largest text in bytes that the server takes.
+    /// The largest text in bytes that the server accepts.
     case bounded(messageBytes: Int)
-    /// What the credentials may do; nil where the network has not said.
+    /// The rights of the credentials; nil if the network has not reported them.
     case permitted(AccessRights?)
     case statusChanged(ConnectionStatus)
-    /// What the subscription of one joined topic or pattern tells, by its name as joined.
+    /// Events of a joined topic or pattern, by its name as joined.
     case topic(String, [TopicEvent])
-    /// What is found of its past.
+    /// History of a joined topic or pattern.
     case past(String, PastNews)
-    /// Where an own line or letter is on its way.
+    /// The progress of the user's own message.
     case published(PublishNews)
     case postbox(PostboxNews)
-    /// What became of what was asked about the person's own postboxes, and of sent letters.
+    /// Answers about the user's own postboxes and sent letters.
     case postboxes(PostboxesNews)
     case people(topic: String, PresenceRoster)
     case search(SearchNews)
     case lab(LabNews)
     case configuration(ConfigurationNews)
-    /// Whether more comes than the screen can take; it lags behind then, and loses nothing.
+    /// Whether news arrives faster than the screen can take it. It then lags, but nothing is lost.
     case behind(Bool)
-    /// What a request about keys came to, or what happened to keys that are watched.
+    /// The answer to a request about keys, or a change of watched keys.
     case keys(String, isFailure: Bool)
     /// A sentence for the connection log.
     case log(String)
-    /// A sentence for the person, such as a failure that belongs to nothing on the screen.
+    /// A sentence for the user, such as a failure unrelated to anything on the screen.
     case notice(String, isFailure: Bool)
 
     enum PastNews: Equatable, Sendable {
-        /// What the local store has of the topic, before anything is asked of the network.
+        /// The topic's newest messages in the local store, before the network is asked.
         case kept(KeptTopic)
-        /// What the local store has before that, back to what was read.
+        /// The stored messages before those, back to the read mark.
         case keptUnread(KeptTopic)
-        /// Messages before a place that the local store has, what is missing between them, and whether it has no older
-        /// ones.
+        /// Stored messages before a place, the gaps between them, and whether the store has no older ones.
         case keptHistory([TopicMessage], gaps: [KeptGap], before: UInt64? = nil, isComplete: Bool = false)
-        /// All messages before a place, what is missing between them, and whether they reach the stream's beginning.
+        /// All messages before a place, the gaps between them, and whether they reach the stream's beginning.
         case history([TopicMessage], gaps: [KeptGap] = [], before: UInt64? = nil, isComplete: Bool)
         case historyFailed(RelayError)
     }
 
     enum LabNews: Equatable, Sendable {
-        /// The connection goes through the proxy. What cannot be done here, and why.
+        /// The connection goes through the proxy; with the acts that are unavailable here, and why.
         case opened([LabAct.Name: LabHindrance])
         case glance(LabReport)
-        /// It is over, and the connection goes to the server itself again.
+        /// The lab has ended, and the connection is direct again.
         case over(LabReport)
-        /// It could not be begun, in the error's own words.
+        /// The lab could not begin.
         case failed(error: String)
-        /// Something could not be done.
+        /// An act failed.
         case refused(LabAct.Name, error: String)
     }
 
     enum ConfigurationNews: Equatable, Sendable {
-        /// It says something else of what the chat goes by.
+        /// The chat's settings have changed.
         case changed(ChatSettings)
-        /// It says something else of the connection, which counts from the next start on.
+        /// Connection settings have changed, which take effect at the next start.
         case forNextStart
-        /// It has a mistake, named with file, line and column; what counted before still does.
+        /// The file has a mistake, described with file, line and column; the earlier settings stay in force.
         case refused(String)
-        /// It has no mistake any more, and says what counted before.
+        /// The file is valid again, and its settings are those in force.
         case mended
     }
 
     /// Answers of the local store to a search.
     enum SearchNews: Equatable, Sendable {
-        /// A portion, the newest first, and whether there is no more. The asker is the place of another chat of the
-        /// window that has asked for it; nil for the chat itself.
+        /// The matches, newest first, and whether there are no more. `asker` is the place of another chat of the window
+        /// that asked; nil for this one.
         case found(request: UInt64, [FoundItem], isComplete: Bool, asker: Int? = nil)
-        /// What another network of the window has of it.
+        /// The answer of another network of the window.
         case foundElsewhere(request: UInt64, Search.Answer)
-        /// Why there is none.
+        /// Why there is no answer.
         case failed(request: UInt64, String, asker: Int? = nil)
         case around(request: UInt64, ExcerptPart)
         case aroundFailed(request: UInt64, String)
     }
 
-    /// Answers about the person's own postboxes, and about sent letters: one for each effect.
+    /// Answers about the user's own postboxes and sent letters, one for each effect.
     enum PostboxesNews: Equatable, Sendable {
         case listed([Postbox])
-        /// One was changed: as it is now, or was before it was deleted, and all that there are; nil
-        /// where the network has not said that any more.
+        /// A postbox was changed; with its new state, or the last one if it was deleted, and all postboxes, or nil if
+        /// they could not be listed.
         case changed(PostboxAct, Postbox, all: [Postbox]?)
         case failed(PostboxAct, RelayError)
-        /// The letters that were sent from here, the newest first.
+        /// The letters sent from here, newest first.
         case sent([KeptLetter])
-        /// Why they are not known.
+        /// Why the sent letters are unknown.
         case sentFailed(String)
     }
 
     enum PostboxNews: Equatable, Sendable {
         case boxes([Postbox])
-        /// What this machine keeps of them, nil where the network has never told them, and how many letters of each it
-        /// keeps, by its id.
+        /// The stored postboxes, nil if they were never listed, and the number of stored letters in each, by its id.
         case keptBoxes(KeptPostboxes?, counts: [String: Int])
-        /// Letters in each postbox by its id, as the network counts them now.
+        /// The network's current number of letters in each postbox, by its id.
         case counts([String: Int])
-        /// Which of some letters were read earlier, and how many of each postbox by its id; nil where that has changed.
+        /// Which of some letters were read, and how many in each postbox, by its id; nil if outdated.
         case read(Set<String>, counts: [String: Int]?)
-        /// The page that `listPage` asked for.
+        /// The answer to `listPage`.
         case page(request: UInt64, ListOutput<PostboxMessage>)
         case pageFailed(request: UInt64, RelayError)
-        /// The page that `listPage` asked for, as far as this machine keeps it: the network cannot be asked.
+        /// The answer to `listPage` from the local store, while offline.
         case keptPage(request: UInt64, KeptLetters)
-        /// The letters that `readPortion` asked for.
+        /// The answer to `readPortion`.
         case portion(request: UInt64, LetterPortion)
         case portionFailed(request: UInt64, RelayError)
-        /// A letter was just created.
+        /// A new letter.
         case created(PostboxMessage)
-        /// Of so many of the letters that `delete` was asked for it is known what became of them.
+        /// The number of letters whose deletion has an outcome so far.
         case deleting(done: Int)
         case deleted(BulkDeletion)
         case saving(LetterFile.Outcome)
-        /// The subscription to new letters.
+        /// The status of the subscription to new letters.
         case subscription(PlatformSubscriptionStatus)
     }
 }
 
 extension ChatEvent {
-    /// Whether a person waits for it: what is kept, when the client opens, and the answers to what was asked for.
+    /// Whether the user is waiting for it: the stored state at the start, and answers to requests.
     var isAnswer: Bool {
         switch self {
         case .opened, .search, .postboxes, .lab: true
         case .past(_, .keptUnread): false
         case .past: true
-        // Letters are marked behind what the person does.
+        // Read marks may lag behind the user.
         case .postbox(.page), .postbox(.pageFailed), .postbox(.keptPage), .postbox(.deleted), .postbox(.saving): true
         default: false
         }

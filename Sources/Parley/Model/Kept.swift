@@ -1,27 +1,27 @@
 import Relay
 
-/// What the person was at when the program ended last, as the local store has it.
+/// The user's state at the end of the last run, as stored locally.
 struct KeptDesk: Equatable, Sendable {
-    /// The joined topics, in their order.
+    /// The joined topics, in order.
     var topics: [String] = []
-    /// What was typed and not sent, by conversation; by an empty name where none was open.
+    /// The drafts, by conversation; by an empty name if none was open.
     var drafts: [String: String] = [:]
-    /// The lines that were typed, oldest first.
+    /// The lines typed, oldest first.
     var lines: [KeptLine] = []
-    /// What waits to be sent and what was not sent, oldest first.
+    /// The waiting and unsent messages, oldest first.
     var unsent: [KeptPublish] = []
     var ignored: Set<String> = []
-    /// The topics and patterns that are muted, beside those of the configuration.
+    /// The topics and patterns muted besides those of the configuration.
     var muted: [String] = []
     var choices = DeskChoices()
-    /// What was in view; nil where that is not known.
+    /// What was in view, if known.
     var place: Place?
-    /// Whether all this can be read alone, so that nothing is kept beside it.
+    /// Whether the store is read-only, so that nothing can be saved.
     var isReadOnly = false
 }
 
 extension Place {
-    /// As the local store has it.
+    /// The form in the local store.
     var kept: String {
         switch self {
         case .topic(let name): "topic \(name)"
@@ -29,7 +29,7 @@ extension Place {
         }
     }
 
-    /// - Parameter kept: what an earlier run has kept; nil for what is no place.
+    /// Parses the form in the local store; nil if invalid.
     init?(kept: String) {
         let parts = kept.split(separator: " ", maxSplits: 1).map(String.init)
         switch (parts.first, parts.count) {
@@ -41,31 +41,31 @@ extension Place {
     }
 }
 
-/// What the person has chosen with keys and commands; it counts at later starts, and before the configuration.
+/// The user's choices by keys and commands. They persist, and override the configuration.
 struct DeskChoices: Hashable, Sendable {
-    /// A bit for each choice that was made, and for each that is yes: they are compared at every event.
+    /// A bit for each choice made, and for each whose value is true: compact, since they are compared at every event.
     private var made: UInt16 = 0
     private var yes: UInt16 = 0
 
     enum Name: UInt16, CaseIterable, Hashable, Sendable {
-        /// Whether the topics stand by activity; nil for as they were put.
+        /// Whether topics are sorted by activity; nil for the user's own order.
         case topicsByActivity
-        /// Whether the topics are folded away; nil for what the configuration says.
+        /// Whether the topics are folded; nil for the configuration's setting.
         case topicsFolded
-        /// Whether the postbox lists the oldest letters first; nil for the newest.
+        /// Whether the oldest letters are listed first; nil for the newest.
         case lettersOldestFirst
-        /// Whether a page of letters is sorted by sender; nil for as it was listed.
+        /// Whether a page of letters is sorted by sender; nil for the listed order.
         case lettersBySender
-        /// Whether a page of letters is sorted by postbox; nil for as it was listed.
+        /// Whether a page of letters is sorted by postbox; nil for the listed order.
         case lettersByPostbox
-        /// Whether the postbox shows the letters alone that were not read; nil for all.
+        /// Whether only unread letters are shown; nil for all.
         case unreadLettersAlone
-        /// Whether the connection is kept while the person looks elsewhere; nil where nothing was chosen.
+        /// Whether the connection is kept while the user looks elsewhere; nil if not chosen.
         case keepsConnection
-        /// Whether the person was told what a suspension is.
+        /// Whether suspension was explained to the user.
         case suspensionExplained
 
-        /// Its name in the local store, which stays.
+        /// Its name in the local store, which must not change.
         var kept: String {
             switch self {
             case .topicsByActivity: "topics-by-activity"
@@ -108,7 +108,7 @@ struct DeskChoices: Hashable, Sendable {
 }
 
 extension KeptPublish {
-    /// Whether it waits for the network, and not for the person.
+    /// Whether it waits for the network, rather than for the user.
     var waits: Bool { if case .notSent = state { false } else { true } }
 
     var lineState: PendingLine.State {
@@ -119,23 +119,23 @@ extension KeptPublish {
     }
 }
 
-/// What the local store has of a topic that is joined.
+/// A joined topic's messages in the local store.
 struct KeptTopic: Equatable, Sendable {
     /// The newest messages, oldest first.
     var messages: [TopicMessage] = []
-    /// Where messages between them are missing.
+    /// The gaps between them.
     var gaps: [KeptGap] = []
-    /// Whether the store has no older ones.
+    /// Whether the store has no older messages.
     var isComplete = true
-    /// Whether it is not known how far the topic was received, so that its subscription does not go on behind these.
+    /// Whether messages may be missing between these and the subscription's start.
     var isOpen = false
-    /// Up to which sequence the person has read; 0 where nothing of it was.
+    /// The last sequence that the user has read; 0 for none.
     var readThrough: UInt64 = 0
 }
 
-/// A text that is kept until it is sent, and where it was typed.
+/// A text that is saved until it is sent.
 struct Draft: Hashable, Sendable {
-    /// The conversation in view; empty where none was.
+    /// The conversation in which it was typed; empty for none.
     var conversation = ""
     var text = ""
 }

@@ -1,9 +1,9 @@
 import Relay
 
-/// What both clocks said when an event was taken in: one that only runs on, one that people read.
+/// The time of an event, by both clocks.
 struct Moment: Hashable, Sendable {
-    /// The monotonic clock: deadlines and countdowns.
+    /// The monotonic clock, for deadlines and countdowns.
     var instant: ContinuousClock.Instant
-    /// The wall clock: what is written next to a line.
+    /// The wall clock, for the time shown next to a line.
     var wall: Timestamp
 }

@@ -1,74 +1,72 @@
 import Relay
 
-/// What is known of the network, and of what goes on there.
+/// The state of the network and its conversations.
 struct NetworkState: Equatable, Sendable {
     var identity: Identity
-    /// What the credentials may do; nil where the network has not said.
+    /// The rights of the credentials; nil if the network has not reported them.
     var rights: AccessRights?
-    /// Bytes of text that a message can have.
+    /// The largest text of a message, in bytes.
     var messageBytes = Compose.messageBytes
     var status: ConnectionStatus
     var times = ConnectionTimes()
-    /// What happened to the connection, newest last.
     var log = ConnectionLog()
     var conversations = ConversationList()
-    /// Whose and which messages stay quiet.
     var quiet = Quiet()
     var resting = Resting()
-    /// Who is in the topic in view, and where others see this person.
+    /// The members of the topic in view, and the topics in which others see the user.
     var people = People()
-    /// Where others were told that this person types; nil where they know of nothing.
+    /// Where others were told that the user is typing; nil for nowhere.
     var typing: ToldTyping?
     var inbox = Inbox()
     var outbox = OutboxState()
-    /// The topics that the person has named, while the local store is being opened; nil otherwise.
+    /// The topics to join once the local store is open; nil after that.
     var opening: [String]?
-    /// Whether what the person was at is written into the local store.
+    /// Whether the user's state is saved to the local store.
     var keepsDesk = false
-    /// Whether what was not sent outlives the program.
+    /// Whether unsent messages outlive the program.
     var keepsOutbox = false
 
     init(identity: Identity, status: ConnectionStatus) { (self.identity, self.status) = (identity, status) }
 
     /// When the connection was lost and came back.
     struct ConnectionTimes: Equatable, Sendable {
-        /// When the present attempt to connect began; nil while none is under way.
+        /// When the current attempt to connect began, if there is one.
         var attemptBegan: ContinuousClock.Instant?
-        /// When the connection was lost that is not back yet, unless the person had it made anew.
+        /// When the connection was lost, until it is back, unless the user asked to reconnect.
         var lostAt: Moment?
-        /// The last outage that is over, for the title; nil while there is none.
+        /// The last outage that has ended, for the title; nil during an outage.
         var recovery: Recovery?
         /// When a key last asked for a connection attempt.
         var lastNudge: ContinuousClock.Instant?
     }
 
-    /// Whose and which messages stay quiet.
     struct Quiet: Equatable, Sendable {
-        /// The names, without the case of their letters, of those whose messages are hidden.
+        /// The users whose messages are hidden, in lower case.
         var ignored: Set<String> = []
-        /// The topics and patterns that the person has muted, beside those of the configuration.
+        /// The topics and patterns muted besides those of the configuration.
         var mutes: [TopicPattern] = []
     }
 
+    /// What is not followed while it is out of view.
     struct Resting: Equatable, Sendable {
         var topics: Set<String> = []
         var letters = false
     }
 
-    /// What is on its way to the network.
+    /// The messages in flight, and requests without an answer yet.
     struct OutboxState: Equatable, Sendable {
-        /// Own lines and letters that are with the client core, by their messages' ids.
+        /// The user's messages handed to the client core, by id.
         var messages: [String: Outgoing] = [:]
-        /// Own lines on topics that are not joined, by topic; they are shown when it is.
+        /// The user's lines in topics that are not joined, by topic; they are shown once it is.
         var unjoined: [String: [PendingLine]] = [:]
-        /// What became of messages that are not known yet, while the local store is being opened.
+        /// The outcomes of unknown messages, while the local store is being opened.
         var early: [String: PublishNews] = [:]
-        /// So many of them at most; the core's outbox has no more.
+        /// The most early outcomes; the core's outbox has no more.
         static let earlyLimit = 10_000
-        /// Answers about postboxes, sent letters and letters that are saved that are still to come.
+        /// The outstanding answers about postboxes, sent letters and saved files.
         var awaitedAnswers = 0
 
-        /// Lines, letters and changes of keys that the core has accepted, not yet on the network.
+        /// The messages that the core has accepted, but the network has not stored.
         var queuedCount: Int { messages.values.count(where: \.isAccepted) }
     }
 }
@@ -76,27 +74,27 @@ struct NetworkState: Equatable, Sendable {
 struct Identity: Hashable, Sendable {
     var user: String
     var network: String
-    /// Whether the credentials name this user; without, others can have the same name.
+    /// Whether the user is known; otherwise `user` is a placeholder.
     var isNamed = true
 
-    /// The name under which this user's own lines come back; nil where it says nothing.
+    /// The name on the user's own lines; nil if the user is unknown.
     var ownName: String? { isNamed && !user.isEmpty ? user : nil }
 }
 
-/// An outage that is over.
+/// An outage that has ended.
 struct Recovery: Hashable, Sendable {
     let lasted: Duration
-    /// Until when the title tells of it.
+    /// Until when the title shows it.
     let until: ContinuousClock.Instant
 
-    /// How long the title tells of it.
+    /// How long the title shows it.
     static let time = Duration.seconds(8)
 
-    /// How long the outage lasted; nil once the title tells of it no more.
+    /// How long the outage lasted; nil once the title no longer shows it.
     func shown(at now: ContinuousClock.Instant) -> Duration? { now < until ? lasted : nil }
 }
 
-/// What the client core is asked to deliver.
+/// A message handed to the client core.
 struct Outgoing: Hashable, Sendable {
     enum Item: Hashable, Sendable {
         case line(conversation: String)
@@ -105,6 +103,6 @@ struct Outgoing: Hashable, Sendable {
     }
 
     let item: Item
-    /// Whether the core has accepted it. Until then nothing keeps it, and it is counted nowhere.
+    /// Whether the core has accepted it. Until then it is neither stored nor counted.
     var isAccepted = true
 }

@@ -1,33 +1,32 @@
 struct Notices: Equatable, Sendable {
     var shown: Notice?
-    /// What the person did that could not be done, newest last: it has nothing to do with the connection.
+    /// The user's failed actions, newest last; unrelated to the connection.
     var mistakes = NoteList()
-    /// What requests about keys came to, newest last.
+    /// The answers to requests about keys, newest last.
     var keyResults = NoteList()
-    /// Whether what happens now answers to what the person did.
+    /// Whether the current event is an action of the user.
     var answerPerson = false
 
-    /// Whoever types on has read what stands on the bottom line, and the hints come back.
+    /// Dismisses a notice that the user has had time to read, as they type on.
     mutating func pass(at now: ContinuousClock.Instant) {
         if let shown, shown.since.duration(to: now) >= Notice.readingTime { self.shown = nil }
     }
 
-    /// Whoever has gone on with the text has seen what they were just told of it; a failure stays for as long as it
-    /// takes to read it.
+    /// Dismisses the answer to the user's last action as they type on; a failure stays until it can be read.
     mutating func passAnswer() {
         if let shown, shown.isAnswer, shown.kind == .information { self.shown = nil }
     }
 
-    /// Takes away a notice whose subject is settled.
+    /// Dismisses the notice if it has this subject.
     mutating func withdraw(about subject: Notice.Subject) {
         if shown?.subject == subject { shown = nil }
     }
 }
 
-/// A sentence for the person.
+/// A sentence for the user.
 struct Notice: Hashable, Sendable {
     enum Kind: Hashable, Sendable { case information, failure }
-    /// What a notice is about; when that is settled, the notice goes before its time.
+    /// The subject of a notice, which is dismissed early once that is settled.
     enum Subject: Hashable, Sendable {
         case connection
         /// Loading older messages of a topic.
@@ -36,33 +35,33 @@ struct Notice: Hashable, Sendable {
         case keys
         /// A second ^C quits.
         case quitting
-        /// What was typed cannot be done; it stands there to be mended.
+        /// The typed text is invalid; it stays to be corrected.
         case mistake
-        /// Something that happened once.
+        /// A single event.
         case event
     }
     let kind: Kind
     let text: String
     let since: ContinuousClock.Instant
-    /// When it goes away by itself.
+    /// When it disappears.
     let until: ContinuousClock.Instant
     var subject = Subject.event
-    /// Whether it answers to what the person has just done, so that they have looked for it.
+    /// Whether it answers the user's last action, so that they have looked for it.
     var isAnswer = false
 
-    /// So long it stays whatever is typed, since it may have come while somebody was typing.
+    /// The least time that a notice stays, since it may appear while the user is typing.
     static let readingTime = Duration.seconds(2)
-    /// So long one stays at all that tells of a key what everybody sees who has pressed it.
+    /// The time for a notice that only confirms what a key has visibly done.
     static let glance = Duration.seconds(2)
 }
 
 extension ChatModel {
     func note(_ text: String) { network.log.record(text, at: now) }
 
-    /// Says something on the bottom line for a while. A failure can be read in the log from then on, or, where it
-    /// answers to what the person did, in the list of what went wrong.
+    /// Shows a notice on the bottom line. A failure is also recorded in the log or, if it answers the user's action, in
+    /// the list of errors.
     ///
-    /// - Parameter time: how long; nil for as long as suits its kind.
+    /// - Parameter time: how long to show it; by default 12 s for failures and 6 s otherwise.
     func say(
         _ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event,
         for time: Duration? = nil
@@ -75,12 +74,12 @@ extension ChatModel {
         if notices.answerPerson || subject == .keys {
             notices.mistakes.record(text, at: now.wall)
         } else if subject != .connection {
-            // The log has the connection's own failures with its states.
+            // The log records the connection's own failures with its states.
             network.log.record(text, isFailure: true, at: now)
         }
     }
 
-    /// Says something where nothing else follows.
+    /// Shows a notice; there are no effects.
     func tell(
         _ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event,
         for time: Duration? = nil
@@ -89,8 +88,8 @@ extension ChatModel {
         return []
     }
 
-    /// Says what went wrong by itself, unless the person has just been told what became of something that they did:
-    /// that stays as long as it takes to read it. The log has both.
+    /// Shows a failure that the user did not cause, unless the failure of their own action was shown just before; the
+    /// log records both.
     func sayMeanwhile(_ text: String, about subject: Notice.Subject = .event) {
         guard hasScreen, let notice = notices.shown, notice.kind == .failure, notice.subject == .event,
             notice.since.duration(to: now.instant) < Notice.readingTime

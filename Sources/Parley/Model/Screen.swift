@@ -1,44 +1,43 @@
 import Terminal
 
-/// What is in front of the person, and where they are in it.
+/// What is in view, and the user's place in it.
 struct Screen: Equatable, Sendable {
     var view = MainView.welcome
-    /// What Escape leads back to, the last one first to come.
+    /// The views that Escape returns to, last one first.
     var trail: [MainView] = []
     var focus = Focus.compose
-    /// The keys of a chord that were pressed; more have to follow.
+    /// The keys of an unfinished chord.
     var chord: [Key] = []
-    /// Whether ^C was pressed just now on an empty compose pane.
+    /// Whether ^C was just pressed on an empty compose pane.
     var quitIsArmed = false
     var marks = Marks()
     var sidebar = Sidebar()
-    /// What lies over the panes.
     var overlay: Overlay?
-    /// The first steps; nil where they are done, or the person was here before.
+    /// The tour; nil if it is done, or not the user's first run.
     var tour: Tour?
     var visits: [Place] = []
-    /// The jump from one unread topic to the next, while the person is where it has led.
+    /// The jump between unread topics, until the user goes elsewhere.
     var jump: Jump?
-    /// What was chosen last in the palette, the newest first.
+    /// The latest choices in the palette, newest first.
     var choices: [PaletteItem.Target] = []
     /// The last title given to the terminal.
     var title = ""
-    /// What that was made of.
+    /// The parts of that title.
     var titleWords: ChatModel.TitleWords?
-    /// Whether more comes than the screen can take.
+    /// Whether news arrives faster than the screen can take it.
     var isBehind = false
 
-    /// What is shown; while something is read whole, what that lies over.
+    /// The view, or the one below the reader if that is open.
     var viewBelowReader: MainView { view.reader == nil ? view : trail.last { $0.reader == nil } ?? view }
 
     struct Marks: Equatable, Sendable {
         var selection: ChatModel.Selection?
-        /// The one that was selected when the text was begun, for a command that is meant for it.
+        /// The selection when the text was begun, for a command that refers to it.
         var selectionBeforeText: ChatModel.Selection?
-        /// The one that a jump has led to: the keys begin there, until one is selected.
+        /// The message that a jump led to, where the keys begin until one is selected.
         var landing: ChatModel.Selection?
         var find: ChatModel.Find?
-        /// What was looked for when the text was begun, for a command that goes on with it.
+        /// The find when the text was begun, for a command that continues it.
         var findBeforeText: ChatModel.Find?
         var found: FoundMark?
     }
@@ -48,30 +47,30 @@ struct Screen: Equatable, Sendable {
 struct Sidebar: Hashable, Sendable {
     var cursor = 0
     var firstVisible = 0
-    /// Whether the person has folded it away, so that the main pane has its place until it has the keys, or has had
-    /// it shown; nil for what the configuration says.
+    /// Whether the user has folded or unfolded it; nil for the configuration's setting. Folded, it gives its space to
+    /// the main pane until it has the focus.
     var foldChoice: Bool?
 }
 
-/// A way from one unread topic to the next.
+/// A series of jumps between unread topics.
 struct Jump: Hashable, Sendable {
-    /// Where it began; it ends there.
+    /// Where it began, and finally returns to.
     let origin: Place
     /// Where it has led so far.
     let present: Place
 }
 
-/// What lies over the panes. Every event and every frame ask for it often, so that what is large stands elsewhere.
+/// What covers the panes. It is read often in each event and frame, so large payloads are indirect.
 enum Overlay: Equatable, Sendable {
     case help(scroll: Int)
-    /// Who is in the topic in view.
+    /// The members of the topic in view.
     case people(scroll: Int)
     indirect case listing(Listing)
     case log(LogScroll)
     indirect case palette(Palette)
     indirect case question(Question)
 
-    /// Whether it is still open when a key of everywhere does its work.
+    /// Whether it stays open when a key that works everywhere is pressed.
     func survives(_ key: EverywhereKey) -> Bool {
         switch self {
         case .log:

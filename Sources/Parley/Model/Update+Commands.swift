@@ -2,11 +2,11 @@ import Relay
 import Terminal
 
 extension ChatModel {
-    /// Enter in the compose pane: a command runs, a message goes to the topic in view.
+    /// Enter in the compose pane: runs a command, or sends a message to the topic in view.
     func submit() -> ChatEffects {
         compose.editor.endSearch()
         guard compose.hasContent else { return [] }
-        // What was said of the text before this one is over.
+        // The last notice was about the text before this one.
         notices.shown = nil
         dismissAbsence()
         if mendSlash() { return [] }
@@ -22,12 +22,12 @@ extension ChatModel {
             return tell(error.words, .failure, about: .mistake)
         }
         guard !hidesCommand(text) else { return [] }
-        // What is said as it is keeps its colons, too.
+        // A text after // also keeps its emoji codes.
         let message = SlashCommand.message(in: text)
         return send(text.hasPrefix("//") ? message : EmojiCode.replaced(in: message))
     }
 
-    /// Whether a command stands below a quotation, where everybody would read it and nothing would run; says so.
+    /// Whether a command follows a quotation, where it would be sent instead of run; says so.
     private func hidesCommand(_ text: String) -> Bool {
         guard let line = SlashCommand.lineBelowQuotation(in: text), SlashCommand.isCommand(line) else { return false }
         let name = line.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }.prefix(32)
@@ -35,7 +35,7 @@ extension ChatModel {
         return true
     }
 
-    /// Sends what is written to the topic in view; a long text after a question.
+    /// Sends a text to the topic in view; asks first if it is long.
     private func send(_ text: String) -> ChatEffects {
         guard let topic = writableTopic(), fits(text) else { return [] }
         if isLong(text, for: topic, .send(text: text, topic: topic)) { return [] }
@@ -43,7 +43,7 @@ extension ChatModel {
         return publish(text, to: topic)
     }
 
-    /// Whether a command can run at once. Where it cannot, the person is asked or told why, and the text stays.
+    /// Whether a command can run at once. If not, asks or says why, and the text stays.
     private func mayRun(_ command: SlashCommand, writtenAs written: String) -> Bool {
         switch command {
         case .say(let text):
@@ -66,7 +66,8 @@ extension ChatModel {
 
     private var answersLetter: Bool { screen.view.isInbox && hasScreen && network.inbox.selectedLetter != nil }
 
-    /// Whether a letter is not for a topic by mistake; says so where it is. Whoever names a postbox means a person.
+    /// Whether a letter is really for a user; if its recipient is a topic's name, says so. An address with a postbox is
+    /// always a user's.
     private func isForPerson(_ written: String) -> Bool {
         guard let name = SlashCommand.bareRecipient(of: written), network.conversations.index(of: name) != nil,
             !namesToComplete.contains(name)
@@ -75,7 +76,7 @@ extension ChatModel {
         return false
     }
 
-    /// Whether a text has so many lines that it goes after a question only, and asks it.
+    /// Whether a text has so many lines that it needs a confirmation, which it then asks for.
     private func isLong(_ text: String, for recipient: String, _ act: Question.Act) -> Bool {
         let lines = Self.lineCount(text)
         guard lines > Compose.quietLines else { return false }
@@ -83,8 +84,8 @@ extension ChatModel {
         return true
     }
 
-    /// Whether one message can have a text; says so where it cannot, and the text stays where it can be shortened.
-    /// Without a screen it cannot: the core refuses it, and keeps it with the reason.
+    /// Whether a text fits into a message; says so if not. Without a screen the text cannot be shortened: the core
+    /// refuses it then, and keeps it with the reason.
     func fits(_ text: String) -> Bool {
         let bytes = text.utf8.count
         guard hasScreen, bytes > network.messageBytes else { return true }
@@ -95,7 +96,7 @@ extension ChatModel {
         return false
     }
 
-    /// Whether a letter can have a subject; says so where it cannot.
+    /// Whether a letter's subject is short enough; says so if not.
     private func fits(subject: String?) -> Bool {
         let (bytes, limit) = (subject?.utf8.count ?? 0, PostboxLetter.maximumSubjectBytes)
         guard bytes > limit else { return true }
@@ -103,7 +104,7 @@ extension ChatModel {
         return false
     }
 
-    /// The topic that takes what is written; says why when there is none.
+    /// The topic that a text goes to; says why if there is none.
     func writableTopic() -> String? {
         switch screen.view.pane.addressee(in: self) {
         case .topic(let name): return name
@@ -131,7 +132,7 @@ extension ChatModel {
         case .more: return showMore()
         case .inbox:
             screen.focus = .main
-            // Without a screen the list begins anew; there is no way back from page to page.
+            // Without a screen the list starts over, since there is no way back to an earlier page.
             if !hasScreen, screen.view.isInbox, network.inbox.trail.count > 1 { network.inbox.reset() }
             return openInbox(nil)
         case .postbox(let act): return run(act)
@@ -195,16 +196,16 @@ extension ChatModel {
         return []
     }
 
-    /// What was begun from a list ends there: its keys go on from where they were.
+    /// Returns the focus to the list from which a command was typed.
     private func returnToList() {
         let view = screen.view
         if view.isInbox || view.search != nil || view.reader != nil { screen.focus = .main }
     }
 
-    /// Closes what is in view, and says how to come back: a topic is left, from everything else it goes back.
+    /// Closes what is in view: leaves a topic, and says how to rejoin it, or goes back from anything else.
     private func closeView() -> ChatEffects {
         guard let name = screen.view.topic else {
-            // Where nothing was open on the way, the topic before it is what is left behind it.
+            // Without anything to go back to, a topic is shown.
             if !escape(), screen.view != .welcome { show(fallbackView) }
             return []
         }
@@ -213,7 +214,7 @@ extension ChatModel {
         return effects
     }
 
-    /// Joins a topic by the name that a channel has elsewhere, and says what of it is none here.
+    /// Joins a topic that may be named like a channel of other clients; says what it is called here.
     private func joinChannel(_ text: String) -> ChatEffects {
         let topic = SlashCommand.topic(fromChannel: text)
         let effects = join(topic)
@@ -221,7 +222,7 @@ extension ChatModel {
         return effects
     }
 
-    /// Disconnects; asks first where that gives up what is queued.
+    /// Disconnects; asks first if messages are queued.
     private func disconnectUnlessUnsent() -> ChatEffects {
         guard !network.outbox.messages.isEmpty else { return disconnect() }
         ask(.disconnect, "\(Self.unsentWords(network.outbox.messages.count)). Disconnect anyway?")
@@ -236,11 +237,10 @@ extension ChatModel {
         return [.connection(.disconnect)]
     }
 
-    /// Quits; asks first where something is not sent. Letters that are being deleted are waited for; where they can
-    /// still be undone, the question is whether they are to leave at all.
+    /// Quits; asks first if messages are unsent or deletions can still be undone, and waits for letters being deleted.
     ///
-    /// - Parameter isGivenUp: whether it is because the connection was given up. Lines of this run fail a moment before
-    ///   or after that, and are asked about in either case.
+    /// - Parameter isGivenUp: whether the connection was given up. Lines of this run fail just before or after that,
+    ///   and are asked about in either case.
     func quit(isGivenUp: Bool = false) -> ChatEffects {
         let count = network.inbox.deletion.undoableCount
         if count > 0 {
@@ -249,14 +249,14 @@ extension ChatModel {
                 .quitDeleting,
                 "\(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") about to be deleted\(undo). Delete and quit?"
             )
-            // While that is asked nothing leaves.
+            // Nothing is deleted until the question is answered.
             network.inbox.deletion.hold()
             return []
         }
         return quitAfterDeletion(isGivenUp: isGivenUp)
     }
 
-    /// Quits, as soon as what is being deleted is; asks where that takes its time.
+    /// Quits once deletions are done; asks if they are not.
     private func quitAfterDeletion(isGivenUp: Bool = false) -> ChatEffects {
         network.inbox.deletion.settle()
         if !network.inbox.deletion.isEmpty {
@@ -268,9 +268,9 @@ extension ChatModel {
         return quitUnlessUnsent(isGivenUp: isGivenUp)
     }
 
-    /// Quits where nothing is left to be sent, and otherwise asks. What failed waits for the person as well, and is
-    /// lost where no local store keeps it; in a topic that was left it is not in view, and what an earlier run left
-    /// there is in its store.
+    /// Quits if nothing is unsent, and otherwise asks. Failed lines count if no local store keeps them or the
+    /// connection was given up; in topics that were left, only those of this run do, since earlier ones are in the
+    /// store.
     private func quitUnlessUnsent(isGivenUp: Bool = false) -> ChatEffects {
         let failed = network.conversations.all.flatMap(\.failedLines).count {
             !network.keepsOutbox || isGivenUp && isOfThisRun($0.id)
@@ -291,12 +291,12 @@ extension ChatModel {
     // MARK: Questions
 
     func ask(_ act: Question.Act, _ text: String) {
-        // Another question takes the place of one that nobody has answered.
+        // The new question replaces an unanswered one.
         if asksToDeleteAndQuit { network.inbox.deletion.release(now: now.instant) }
         screen.overlay = .question(Question(act: act, text: text))
     }
 
-    /// Whether it is asked if letters that can still be brought back are to leave: meanwhile they do not.
+    /// Whether the open question is about deletions that can still be undone, which wait for the answer.
     var asksToDeleteAndQuit: Bool {
         if case .question(let question)? = screen.overlay { question.act == .quitDeleting } else { false }
     }

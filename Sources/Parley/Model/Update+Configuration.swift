@@ -1,5 +1,5 @@
 extension ChatModel {
-    /// Goes by other settings from now on. It joins nothing by itself.
+    /// Applies settings, without joining their topics.
     func configure(_ settings: ChatSettings) {
         self.settings = settings
         screen.chord = []
@@ -13,7 +13,7 @@ extension ChatModel {
             let joined = settings.join
             configure(new)
             say("The configuration has changed and counts now.", about: .configuration)
-            // While the local store is being opened, what is to be joined waits for it.
+            // `opened` joins the topics once the local store is open.
             guard network.opening == nil else { return [] }
             var effects: ChatEffects = []
             for topic in new.join where !joined.contains(topic) { effects += join(topic, shows: false) }

@@ -19,7 +19,7 @@ extension ChatModel {
         if before.state == .connected { requeue() }
         switch newStatus.state {
         case .connected:
-            // What the filter could not look through it can look through now.
+            // A filter that failed offline can be retried.
             if case .failed? = network.inbox.finding?.end { network.inbox.dropFinding() }
             return [.letters(.count)] + retryInbox()
         case .disconnected:
@@ -27,8 +27,8 @@ extension ChatModel {
                 say("\(reason.words) /reconnect tries again.", .failure, about: .connection)
             }
             let effects = call(forEnd: newStatus.reason)
-            // Whoever sets a time limit does not wait longer. What they wrote meanwhile is asked about. Other networks
-            // go on.
+            // The time limit to connect ends the program, after asking about unsent messages, unless other networks are
+            // open.
             return hasScreen && window.isAlone && connectionGivenUp != nil ? effects + quit(isGivenUp: true) : effects
         case .reconnecting:
             if let reason = newStatus.reason { sayMeanwhile(reason.words, about: .connection) }
@@ -38,8 +38,7 @@ extension ChatModel {
         return []
     }
 
-    /// Notes where each conversation was when the connection was lost, and says there how long that lasted when it is
-    /// back.
+    /// Marks each conversation when the connection is lost, and adds the outage's length there once it is back.
     private func noteOutage(_ before: ConnectionStatus, _ status: ConnectionStatus) {
         network.times.recovery = nil
         switch status.state {
@@ -58,7 +57,7 @@ extension ChatModel {
         }
     }
 
-    /// What was on its way when the connection went waits again; the core keeps it.
+    /// Marks lines in flight as queued again; the core keeps them.
     private func requeue() {
         for (id, handed) in network.outbox.messages where handed.isAccepted {
             guard case .line(let name) = handed.item else { continue }
@@ -66,7 +65,7 @@ extension ChatModel {
         }
     }
 
-    /// Tells the core when the person came, for which it tries to connect at once, or went.
+    /// Tells the core that the user has returned, so that it retries at once, or has left.
     func noteAttention(_ change: Bool?) -> ChatEffects {
         guard let change else { return [] }
         network.times.lastNudge = now.instant
@@ -80,7 +79,7 @@ extension ChatModel {
         return [.connection(.setActive(change))]
     }
 
-    /// A key while waiting for the next attempt asks for it now, though not for every key of a fast typist.
+    /// Asks for the next connection attempt now, but at most every five seconds.
     func nudge() -> ChatEffects {
         guard network.status.nextRetryAt != nil || network.status.state == .suspended else { return [] }
         if let lastNudge = network.times.lastNudge, lastNudge.duration(to: now.instant) < .seconds(5) { return [] }
@@ -88,10 +87,10 @@ extension ChatModel {
         return [.connection(.nudge)]
     }
 
-    /// Whether what is written now waits for a connection.
+    /// Whether new messages wait for a connection.
     var isOffline: Bool { network.status.state != .connected }
 
-    /// Whether it does so for longer than the first attempt takes.
+    /// Whether the client is offline beyond the first attempt to connect.
     var isCutOff: Bool {
         switch network.status.state {
         case .initialized, .connected: false

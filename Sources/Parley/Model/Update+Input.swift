@@ -2,7 +2,7 @@ import Relay
 import Terminal
 
 extension ChatModel {
-    /// Takes in what the terminal sent. Any input means that the person is here.
+    /// Handles input from the terminal, which shows that the user is present.
     func handleInput(_ input: InputEvent) -> ChatEffects {
         var effects = noteSign(input)
         if input.isTyped || input == .focusIn { attention.lastInput = now.instant }
@@ -31,9 +31,9 @@ extension ChatModel {
         return effects
     }
 
-    /// Takes in what an input says of where the person is.
+    /// Notes what an input says about the user's presence.
     func noteSign(_ input: InputEvent) -> ChatEffects {
-        // What another program has switched on of the focus counts no more than what this one does not ask for.
+        // Focus reports that another program has switched on do not count unless this one asks for them.
         let change = attention.isWatched || input.isTyped ? attention.tracker.handle(input) : nil
         if let change {
             network.log.record(change ? input == .focusIn ? .focusReturned : .signOfLife : .focusLost, at: now)
@@ -61,7 +61,7 @@ extension ChatModel {
         let isAtEnd = compose.editor.cursor == compose.editor.count
         let whole = isAtEnd ? breaksBeforeRest + text : text
         var pasted = Substring(whole)
-        // Whole lines are copied with the break behind the last one; it belongs to the text only where that goes on.
+        // Copied lines end with a break, which belongs to the text only if more follows.
         if isAtEnd { while pasted.last?.breaksLine == true { pasted.removeLast() } }
         let cut = compose.editor.insert(String(pasted))
         let breaks = String(whole[pasted.endIndex...])
@@ -71,8 +71,8 @@ extension ChatModel {
         }
     }
 
-    /// The breaks that the paste a moment ago has left out, where this is the rest of it: a long one, or one that a
-    /// link has kept waiting, comes in parts.
+    /// The breaks omitted from the end of the last paste, if this continues it: a long paste, or one over a slow link,
+    /// arrives in parts.
     private var breaksBeforeRest: String {
         guard let omitted = writing.omittedBreaks, omitted.bytes > 0, omitted.bytes == compose.editor.utf8Count,
             omitted.at.duration(to: now.instant) <= PasteWatch.reach
@@ -87,7 +87,6 @@ extension ChatModel {
     private func press(_ key: Key) -> ChatEffects {
         let wasArmed = screen.quitIsArmed
         screen.quitIsArmed = false
-        // Another key has made it untrue.
         notices.withdraw(about: .quitting)
         if logScroll == nil, palette == nil, let overlay = screen.overlay { return press(key, over: overlay) }
         if screen.chord.isEmpty, screen.overlay == nil {
@@ -95,7 +94,7 @@ extension ChatModel {
                 undoDeletion()
                 return []
             }
-            // The key belongs to what was begun with the one before, whatever it means elsewhere.
+            // The key is the argument of the one before.
             if screen.focus == .compose, compose.editor.awaitsKey { return ComposePane().type(key, on: self) }
         }
         let pane = pane
@@ -116,7 +115,7 @@ extension ChatModel {
             case Key(.character("y")), Key(.character("Y")): return answerYes(question)
             case Key(.character("n")), Key(.character("N")), Key(.escape), Key(.enter), .control("c"):
                 screen.overlay = nil
-                // It can be undone again for as long as before.
+                // The time to undo continues.
                 if question.act == .quitDeleting { network.inbox.deletion.release(now: now.instant) }
             default: break
             }
@@ -162,10 +161,10 @@ extension ChatModel {
         return []
     }
 
-    /// The first line that a list over the panes shows after a key; nil where the key closes the list.
+    /// The scroll position of a list over the panes after a key; nil if the key closes the list.
     private func scrolled(_ scroll: Int, by step: ListKey?, in list: HelpLayout) -> Int? {
         let (page, last) = (list.pageRows, list.lastScroll)
-        // The screen may have become larger since.
+        // The screen may have grown since.
         let first = min(scroll, last)
         return switch step {
         case .up: max(0, first - 1)
@@ -220,7 +219,7 @@ extension ChatModel {
         screen.focus = isSidebarHidden && screen.focus == .compose ? .main : screen.focus.next
     }
 
-    /// Whether the sidebar is folded on a screen that has room for it; the way from pane to pane leaves it out then.
+    /// Whether the sidebar is folded on a screen with room for it; switching panes then skips it.
     private var isSidebarHidden: Bool { screen.sidebar.foldChoice == true && size.columns >= ScreenLayout.sidebarFrom }
 
     private func foldTopics() {
@@ -229,7 +228,7 @@ extension ChatModel {
             return say("The topics have no room beside the text here\(shown).")
         }
         let isFolded = !areTopicsFolded
-        // What the configuration says anyhow is no choice, so that its changes go on to count.
+        // Agreeing with the configuration is no choice, so that its later changes take effect.
         screen.sidebar.foldChoice = isFolded == settings.layout.foldsSidebar ? nil : isFolded
         if screen.focus == .sidebar { screen.focus = .compose }
     }
@@ -245,9 +244,9 @@ extension ChatModel {
         return tell("\(settings.keys.label(of: .interrupt) ?? "The same") again quits.", about: .quitting)
     }
 
-    /// Goes back: closes what is open, returns to what a search was begun or left from, or to the text.
+    /// Goes back: stops or closes something, returns to an earlier view, or else to the text.
     ///
-    /// - Returns: whether something else was stopped, closed or returned to than the text.
+    /// - Returns: false if it only returned to the text.
     @discardableResult
     func escape() -> Bool {
         notices.shown = nil
@@ -286,10 +285,10 @@ extension Pane {
         case .beginning:
             model.screen.chord = keys
             model.screen.quitIsArmed = isSecondInterrupt
-        // One of the editor's own that was taken away is no key of the text any more.
+        // Nil for a standard key of the editor that the configuration has removed.
         case .nothing where keys.count == 1:
             return map.editorKey(for: key).map { type($0, on: model) } ?? []
-        // Escape only ends the chord. What was begun as one is no text.
+        // Escape only ends the chord.
         case .nothing where key == Key(.escape): break
         case .nothing: model.say("\(KeySequence(keys).label) is no key of this pane.")
         }
@@ -297,7 +296,7 @@ extension Pane {
     }
 }
 
-/// What a key does in a list over the panes. It has the conversation's keys, and those of everywhere.
+/// The actions in a list over the panes, by the conversation's keys and those that work everywhere.
 private enum ListKey {
     case up, down, pageUp, pageDown, toBeginning, toEnd, open, close
 
@@ -312,7 +311,7 @@ private enum ListKey {
         case (_, .pageUp): self = .pageUp
         case (_, .pageDown): self = .pageDown
         case (_, .escape), (_, .help), (_, .interrupt): self = .close
-        // It can be read and closed whatever the keys are.
+        // Always work, whatever the configuration.
         case _ where key == Key(.enter): self = .open
         case _ where key == Key(.escape) || key == .plain("q"): self = .close
         default: return nil
@@ -320,16 +319,16 @@ private enum ListKey {
     }
 }
 
-/// The breaks at the end of a paste that are not in the text.
+/// The line breaks omitted from the end of a paste.
 struct OmittedBreaks: Hashable, Sendable {
     let breaks: String
-    /// How many bytes the text had then: it was not changed while it has these.
+    /// The length of the text then, to detect changes.
     let bytes: Int
     let at: ContinuousClock.Instant
 }
 
 extension InputEvent {
-    /// Whether the person did something with the keys or the mouse.
+    /// Whether it comes from the keyboard or the mouse.
     fileprivate var isTyped: Bool {
         switch self {
         case .key, .paste, .pasteCut, .mouse: true

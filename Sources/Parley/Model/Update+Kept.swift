@@ -1,20 +1,20 @@
 import Relay
 
 extension ChatModel {
-    /// The topic that is joined where none is named or known.
+    /// The topic that is joined if there is no other.
     static let firstTopic = "chat.lobby"
 
-    /// Takes in what the person was at: the topics as they were, behind them those that the person has named now and
-    /// those that the configuration joins, the text that was typed and not sent, and the lines before it.
+    /// Restores the user's state: earlier topics, followed by those named now and in the configuration, drafts, unsent
+    /// messages, and the line history.
     ///
-    /// - Parameter desk: nil where nothing is kept.
+    /// - Parameter desk: nil if nothing is stored.
     func opened(_ desk: KeptDesk?) -> ChatEffects {
         let named = network.opening ?? []
         network.opening = nil
         network.keepsDesk = desk.map { !$0.isReadOnly } ?? false
         network.keepsOutbox = network.keepsDesk
         let kept = desk ?? KeptDesk()
-        // One network's steps are enough for all that are in the window.
+        // One tour is enough for a window.
         if network.keepsDesk, kept.isUntouched, window.place == 0 { screen.tour = Tour() }
         network.quiet.ignored.formUnion(kept.ignored)
         hideIgnored()
@@ -28,7 +28,7 @@ extension ChatModel {
         effects += catchUpWithNews()
         tellOfHidden(kept.unsent)
         effects += bringBackWriting(kept, named)
-        // Each topic is read from the store behind the one before it: the one in view waits for no other.
+        // Topics are loaded one at a time, so the one in view goes first.
         if let name = screen.view.topic,
             let place = effects.core.firstIndex(of: .topics(.subscribe(topic: name)))
         {
@@ -45,8 +45,8 @@ extension ChatModel {
         return effects
     }
 
-    /// Takes in what was being written in each conversation, and opens one at the start. Whoever types already goes on
-    /// there, and finds what was left there among its lines.
+    /// Restores the drafts, and opens the first view. If the user is already typing, that text stays, and the draft
+    /// moves to the line history.
     private func bringBackWriting(_ desk: KeptDesk, _ named: [String]) -> ChatEffects {
         let typed = compose
         writing.begin(with: desk.lines)
@@ -75,12 +75,12 @@ extension ChatModel {
         return effects + [.store(.keepDraft(Draft(conversation: writing.place, text: typed.text)))]
     }
 
-    /// What is in view at the start: what the person has named, else where they left, else the first topic.
+    /// The first view: a topic named now, or else the last place, or else the first topic.
     private func placeAtStart(_ named: [String], _ desk: KeptDesk) -> Place? {
         if let first = named.first, network.conversations.index(of: first) != nil { return .topic(first) }
         switch desk.place {
         case .topic(let name): if network.conversations.index(of: name) != nil { return desk.place }
-        // Without a screen nobody has asked for the list.
+        // Without a screen the letters are listed only on request.
         case .letters: if hasScreen { return desk.place }
         case nil: break
         }
@@ -98,13 +98,13 @@ extension ChatModel {
         return []
     }
 
-    /// Takes in what was chosen about the screen, but for what was chosen again since the program began.
+    /// Restores the choices, except those made again since the start.
     private func bringBack(_ kept: DeskChoices) -> ChatEffects {
         if kept[.topicsByActivity] == true, !network.conversations.isByActivity {
             network.conversations.show(byActivity: true)
         }
         if screen.sidebar.foldChoice == nil { screen.sidebar.foldChoice = kept[.topicsFolded] }
-        // Without a screen no key would change it again.
+        // Without a screen there is no key to change these.
         if hasScreen {
             network.inbox.bringBack(
                 kept[.lettersOldestFirst] == true ? .oldestFirst : .newestFirst, kept.letterSort,
@@ -116,7 +116,7 @@ extension ChatModel {
         return keeps ? [.connection(.setSuspension(attention.suspension.policy))] : []
     }
 
-    // MARK: Keeping
+    // MARK: Saving
 
     var deskChoices: DeskChoices {
         var choices = DeskChoices()
@@ -130,28 +130,27 @@ extension ChatModel {
         return choices
     }
 
-    /// What of the model is compared to find out what is to be kept.
+    /// The parts of the model that are compared to find out what to save.
     struct DeskMark: Equatable, Sendable {
         let isKept: Bool
-        /// The revision of which topics are joined, in which order.
+        /// The revision of the joined topics and their order.
         let topics: UInt64
-        /// How many lines the editor has kept.
+        /// The number of lines that the editor has kept.
         let lines: Int
         let choices: DeskChoices
-        /// What is in view, or lies below it.
+        /// The place in view, or below the view.
         let place: Place?
     }
 
-    /// What is compared, as it is now.
     var deskMark: DeskMark {
         DeskMark(
             isKept: network.keepsDesk, topics: network.conversations.revision, lines: compose.editor.keptCount,
             choices: deskChoices, place: screen.visits.first)
     }
 
-    /// What an event has changed of what is kept.
+    /// The requests to save what an event has changed.
     ///
-    /// - Parameter isTyping: whether it can have changed the text that is being written.
+    /// - Parameter isTyping: whether the event can have changed the draft.
     func changesToKeep(since mark: DeskMark, isTyping: Bool) -> ChatEffects {
         var effects: ChatEffects = []
         if compose.editor.keptCount > mark.lines {

@@ -3,7 +3,7 @@ import Terminal
 extension ChatModel {
     private static let wheelLines = 3
 
-    /// Takes in the mouse. Everything that it can do, keys can.
+    /// Handles the mouse, which can do nothing that keys cannot.
     func handleMouse(_ mouse: MouseEvent) -> ChatEffects {
         let place = Position(row: mouse.row, column: mouse.column)
         let layout = layout(on: size)

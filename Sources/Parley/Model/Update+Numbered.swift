@@ -1,23 +1,21 @@
 import Relay
 
-// What commands do with a message by its number, and with the next part of what is in view. On a screen the keys do it
-// too; without one there is no other way.
+// Commands for a message by its number, and for the next part of a list. On a screen there are keys as well.
 extension ChatModel {
-    /// What was said where there is no screen, so that commands go on from there.
+    /// The messages announced without a screen, for commands to continue from.
     struct Spoken: Equatable, Sendable {
-        /// The oldest message of each topic that was said since it came into view.
+        /// Each topic's oldest announced message since it came into view.
         var oldest: [String: RowPosition] = [:]
-        /// The oldest and the newest that were said around what was found.
+        /// The oldest and newest announced messages around a search result.
         var excerpt: ClosedRange<RowPosition>?
     }
 
-    /// Whether there is a screen, on which things have a place.
     var hasScreen: Bool { spoken == nil }
 
     // MARK: One message
 
-    /// The message that a command is for: by its number, counted from the newest; without one the selected message or
-    /// the one that was when the command was begun, the one that was found, or the newest. Says so where there is none.
+    /// The message that a command refers to: by its number, counted from the newest; without one, the message selected
+    /// now or when the command was begun, or the one found, or the newest. Says so if there is none.
     func message(_ number: Int?) -> ConversationRow? {
         guard let conversation = conversationInView else {
             say("Open a topic first.", .failure)
@@ -46,7 +44,7 @@ extension ChatModel {
         return nil
     }
 
-    /// Whether a message can be quoted: it is there, and where a text goes with it, both have room in one message.
+    /// Whether a message can be quoted: it exists, and fits into one message together with the text. Says why if not.
     func mayQuote(_ number: Int?, _ text: String) -> Bool {
         guard let row = message(number) else { return false }
         guard !SlashCommand.isCommand(text) else {
@@ -60,16 +58,15 @@ extension ChatModel {
 
     private static func answer(_ text: String, to row: ConversationRow) -> String { "\(quotation(of: row))\n\(text)" }
 
-    /// Quotes a message before the text that is written on. Without a screen nobody could write on: the text that goes
-    /// with it is sent as the answer.
+    /// Puts a quotation before the text being written. Without a screen, sends the quotation and the text at once.
     func quote(_ number: Int?, _ text: String) -> ChatEffects {
         guard let row = message(number) else { return [] }
         guard !hasScreen else {
-            // Behind a quotation it would be no command any more: a letter to one would be a line for all.
+            // After a quotation, the command would be sent to everyone as text.
             guard !compose.isCommand else {
                 return tell("A command is being written: send it first, or clear it.", .failure)
             }
-            // What was being written when the palette asked for it stands behind the answer.
+            // A text begun before the palette opened goes after the answer.
             if !text.isEmpty { compose.set(compose.isEmpty ? text : "\(text)\n\(compose.text)") }
             quote(row)
             return []
@@ -81,7 +78,7 @@ extension ChatModel {
         return publish(Self.answer(EmojiCode.replaced(in: text), to: row), to: topic)
     }
 
-    /// Reads a letter or message whole: the one with a number, or what is selected or cut short.
+    /// Shows a letter or message in full: by its number, or the selected or abridged one.
     func read(_ number: Int?) -> ChatEffects {
         if screen.view.conversation != nil, number != nil || !hasScreen {
             if let reader = message(number).flatMap({ reader(of: $0) }) { read(reader) }
@@ -96,7 +93,7 @@ extension ChatModel {
         return []
     }
 
-    /// Whether letters are listed; says how to list them where they are not.
+    /// Whether letters are listed; says how to list them if not.
     func isInPostbox() -> Bool {
         if screen.view.isInbox { return true }
         if hasScreen { sayPostboxFirst() } else { say("List the letters first: /inbox", .failure) }
@@ -105,7 +102,7 @@ extension ChatModel {
 
     // MARK: The next part
 
-    /// Older messages of what is in view; those that are here and were not said yet are not asked for.
+    /// Loads older messages of what is in view, unless some were loaded but not announced yet.
     func showOlder() -> ChatEffects {
         if let excerpt = screen.view.excerpt {
             if let said = spoken?.excerpt, excerpt.conversation.message(from: said.lowerBound, by: -1) != nil {
@@ -122,7 +119,7 @@ extension ChatModel {
         case .complete: say("The first message of \(name) is here already.")
         case .offline where isOffline: say("Older messages come when connected.")
         case .unknown, .loading, .more, .offline:
-            // The newest ones would be dropped for them, since those are what is in view.
+            // Older messages would push out the newest ones.
             if !hasScreen, conversation.rows.count + Self.historyPage > Conversation.rowLimit {
                 let count = Wording.grouped(Conversation.rowLimit)
                 return tell("Parley keeps \(count) messages of a topic at once; parley history has more.")
@@ -149,7 +146,7 @@ extension ChatModel {
         return effects
     }
 
-    /// Whether something that was asked for is still on its way, which commands by number are meant for.
+    /// Whether a requested list, to which numbers would refer, is still on its way.
     var awaitsList: Bool {
         let view = screen.view
         return view.isInbox && network.inbox.awaitsPage || view.search?.request != nil || view.excerpt?.request != nil

@@ -1,6 +1,6 @@
 extension ChatModel {
-    /// Takes a whole line of somebody without a screen: the answer to a question, a command, or a message to what is in
-    /// view. What cannot be done leaves nothing behind but words.
+    /// Handles a complete line without a screen: the answer to a question, a command, or a message to the topic in
+    /// view. A failure leaves only a notice.
     func takeLine(_ line: String) -> ChatEffects {
         attention.lastInput = now.instant
         var effects = nudge()
@@ -14,19 +14,18 @@ extension ChatModel {
             return effects
         }
         screen.overlay = nil
-        // A message that was read whole is behind the person, unless what is looked for in it is looked for further.
+        // Leaves the reader, unless the line continues a search in it.
         while let reader = screen.view.reader, reader.find == nil || !Self.goesOnFinding(line) {
             _ = ReaderPane(reader: reader).escape(on: self)
         }
-        // A list that was read is behind them too, and what was found there: what is no command is for the topic where
-        // they were.
+        // Leaves a list and a search too: text is for the topic before.
         if Self.isText(line) {
             (screen.marks.selection, screen.marks.found) = (nil, nil)
             returnToTopic()
         }
-        // What a command has led to is what the next one is for.
+        // The next command refers to a message that the last one has led to.
         screen.focus = screen.marks.selection == nil ? .compose : .main
-        // What was begun on a screen waits for the screen.
+        // A draft from a session with a screen is kept for the next one.
         let begun = compose.text
         compose.set(line)
         effects += submit()

@@ -1,20 +1,19 @@
 import Terminal
 
-// Escape and a slash that come together are Alt-/: no terminal can tell them apart, and tmux puts together what is half
-// a second apart. Commands begin with a slash, so that what follows may be one that lacks it.
+// Escape followed by a slash arrives as Alt-/: no terminal can tell them apart, and tmux combines keys up to half a
+// second apart. The text after that may be a command without its slash.
 extension ChatModel {
-    /// Notes whether the text that is begun now may be such a command.
+    /// Notes whether the text begun now may be such a command.
     func noteSlash(_ key: Key) {
         guard compose.isEmpty else { return }
-        // The first letter behind it: it stays as it is.
+        // The text's first letter changes nothing.
         if key.modifiers.isEmpty, case .character = key.code { return }
         writing.mayLackSlash = key == .alt("/")
     }
 
-    /// Gives a text its slash that would be a command with it, and says so: it is not sent before the person has seen
-    /// that.
+    /// Adds the missing slash to a command, and says so instead of sending it.
     ///
-    /// - Returns: whether it was one.
+    /// - Returns: whether the text was such a command.
     func mendSlash() -> Bool {
         guard writing.mayLackSlash else { return false }
         writing.mayLackSlash = false

@@ -1,10 +1,10 @@
 import Relay
 
-// What changes by time alone: what happens when it is later, and when the screen has to be drawn again for that.
+// Changes with time alone: what happens, and when the screen has to be drawn again.
 extension ChatModel {
-    /// It is later now.
+    /// Advances the time.
     ///
-    /// - Returns: what follows, and whether more than this moves, as it does with any other event.
+    /// - Returns: the effects, and whether the rest of `update` has to run as well.
     func pass(_ moment: Moment, isSign: Bool, since mark: DeskMark) -> (effects: ChatEffects, movesOthers: Bool) {
         now = moment
         if let notice = notices.shown, notice.until <= moment.instant {
@@ -15,12 +15,12 @@ extension ChatModel {
         var effects = callAgain()
         if tellAbsence() { effects = changesToKeep(since: mark, isTyping: false) + effects }
         let departure = noteIdleness()
-        // Time alone moves nothing else but letters that can be undone no more.
+        // Besides leaving, only deletions that become final affect the rest.
         let isFinal = network.inbox.deletion.isDue(at: moment.instant)
         return (effects + departure, isFinal || !departure.isEmpty)
     }
 
-    /// When the screen changes by time alone; nil when it does not.
+    /// When the screen next changes with time alone, if ever.
     func nextChange(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         var next: ContinuousClock.Instant?
         func consider(_ change: ContinuousClock.Instant?, evenNow: Bool = false) {
@@ -28,7 +28,7 @@ extension ChatModel {
         }
         consider(notices.shown?.until)
         if let retry = network.status.nextRetryAt, retry > instant {
-            // A countdown of whole seconds changes where a whole number of seconds is left.
+            // A countdown in seconds changes when a whole number of seconds is left.
             let left = instant.duration(to: retry)
             let whole = left.components.attoseconds == 0 ? left - .seconds(1) : .seconds(left.components.seconds)
             consider(retry.advanced(by: .zero - whole))

@@ -1,8 +1,7 @@
 import Relay
 import Terminal
 
-/// Takes in an event: changes the model, and nothing else, and says what is to be done outside. It never waits and
-/// never fails.
+/// Applies an event to the model and returns the effects to carry out. It never blocks, fails or does anything else.
 func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
     var effects: ChatEffects = []
     let lookedAt = model.lookedAt
@@ -24,7 +23,7 @@ func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
     case .leave:
         effects = model.quit()
     case .start(let topics, keeps: true):
-        // The topics wait for the local store, which knows how each was left.
+        // Joined once the local store is open, which knows how far each was received.
         model.network.opening = topics
         effects = [.store(.open), .letters(.open)]
     case .start(let topics, keeps: false):
@@ -47,14 +46,14 @@ func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
         model.attention.absence?.rests(.stopped)
         model.network.inbox.deletion.hold()
     case .resumed:
-        // What is asked about waits for the answer.
+        // Deletions that a question is about wait for its answer.
         if !model.asksToDeleteAndQuit { model.network.inbox.deletion.release(now: model.now.instant) }
         model.network.log.record(.continued, at: model.now)
         let time = model.now.wall
         model.network.conversations.updateAll { $0.resume(at: time) }
-        // Whoever returns has not seen what came.
+        // The user has not seen what they missed.
         model.attention.lastInput = nil
-        // Who was stopped without a word, by SIGSTOP, has kept a connection that may be dead by now.
+        // After SIGSTOP, which cannot be noticed, the connection may be dead by now.
         let change = model.attention.tracker.handle(FocusTracker.Event.resumed)
         effects = (change == nil ? [.connection(.probe)] : model.noteAttention(change)) + .screen(.redraw)
     case .attached(let isAttached):
@@ -99,7 +98,7 @@ func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
     case .notice(let text, let isFailure):
         model.say(text, isFailure ? .failure : .information)
     }
-    // Whatever is typed changes how long the text is, but for what the next key makes up for.
+    // Typing nearly always changes the text's length; the next key corrects an exception.
     let hasTyped = traits.isWriting && model.compose.editor.utf8Count != textBefore
     model.followTour(effects)
     if hasTyped, model.notices.shown == noticeBefore { model.notices.passAnswer() }
@@ -108,10 +107,10 @@ func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
     model.settle(lookedAtBefore: lookedAt)
     let read = model.network.inbox.takeNewlyRead()
     if model.network.keepsDesk { effects.core += read.map { .letters(.keepRead(id: $0.id, postbox: $0.postboxId)) } }
-    // First, so that what was typed is safe before it is sent.
+    // First, so that the text is saved before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: traits.changesText) + effects
     if model.showWriting() {
-        // A text that was there before did not begin behind Alt-/.
+        // A restored draft did not begin with Alt-/.
         if !model.compose.isEmpty { model.writing.mayLackSlash = false }
         model.keepCursorsVisible()
     }
@@ -126,9 +125,8 @@ func update(_ model: ChatModel, _ event: ChatEvent) -> ChatEffects {
 }
 
 extension ChatEvent {
-    /// Whether it is something that the person did; whether a change of the text that comes with it is their writing;
-    /// whether it can change that text, or in which conversation it is. All at once: each look at an event's case
-    /// copies the event.
+    /// Whether it is the user's action; whether a change of the text is the user's typing; whether it can change the
+    /// text or its conversation. In one property, since each switch copies the event.
     fileprivate var traits: (isPersons: Bool, isWriting: Bool, changesText: Bool) {
         switch self {
         case .input: (true, true, true)
@@ -141,12 +139,12 @@ extension ChatEvent {
 }
 
 extension ChatModel {
-    /// The conversation in front of the person, wherever it is scrolled to; nil while they are away.
+    /// The conversation in view, regardless of scrolling; nil while the user is away.
     var lookedAt: String? {
         window.isInFront && attention.tracker.isForeground ? screen.view.topic : nil
     }
 
-    /// What the terminal's title says: who, where, and how much is unread.
+    /// The parts of the terminal's title.
     struct TitleWords: Hashable, Sendable {
         let identity: Identity
         let unread: Int
@@ -159,7 +157,7 @@ extension ChatModel {
         }
     }
 
-    /// The terminal's title, where it has to be another one. Few events change what it says.
+    /// Sets the terminal's title if it has changed. The parts are compared first, since few events change them.
     fileprivate func titleToSet() -> ChatEffects {
         let others = window.others
         let words = TitleWords(
@@ -180,7 +178,7 @@ extension ChatModel {
         return effects + [.letters(.open)]
     }
 
-    /// What follows from any event: what is in view counts as read, and every cursor is on something.
+    /// Restores invariants after any event: what is in view counts as read, and cursors are valid.
     fileprivate func settle(lookedAtBefore: String?) {
         if let before = lookedAtBefore, before != lookedAt { leaveBehind(before) }
         if let name = lookedAt { noteMarker(in: name) }
@@ -189,15 +187,15 @@ extension ChatModel {
         if let found = screen.marks.found, !shows(found) { screen.marks.found = nil }
         dropStaleSelection()
         noteVisit()
-        // Rows do not move under the cursor.
+        // Topics are not sorted while the cursor is among them.
         if screen.focus != .sidebar { network.conversations.arrange() }
         network.inbox.clampSelection()
         if screen.focus != .compose { compose.editor.endSearch() }
         keepCursorsVisible()
     }
 
-    /// The person looks elsewhere. Who only searches, reads a message whole or has another window in front for a moment
-    /// has not left: "new" stays where it is until something else is.
+    /// Notes that a conversation is no longer in view. A search, the reader or another window do not count as leaving
+    /// it, so that its "new" marker stays.
     private func leaveBehind(_ name: String) {
         let isLeft = screen.view.place != nil && attention.tracker.isForeground
         network.conversations.update(name) { $0.lookAway(isLeft: isLeft) }
@@ -211,7 +209,7 @@ extension ChatModel {
     }
 
     private func showsMarker(of conversation: Conversation) -> Bool {
-        // Without a screen everything is said.
+        // Without a screen everything is announced.
         guard hasScreen else { return true }
         let area = layout(on: size).main
         return conversation.mayShowMarker(rows: area.rows) && layout(of: conversation, in: area).showsMarker
@@ -233,7 +231,7 @@ extension ChatModel {
         if palette != nil { pane.settle(layout, on: self) }
     }
 
-    /// The first row of a window of `rows` that holds `cursor` and moves as little as it can.
+    /// The first row of a window of `rows` that contains `cursor`, moved as little as possible.
     static func window(around cursor: Int, from first: Int, rows: Int, count: Int) -> Int {
         guard rows > 0 else { return 0 }
         let lowest = max(0, cursor - rows + 1)

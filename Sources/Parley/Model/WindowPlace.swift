@@ -1,16 +1,16 @@
 import Relay
 import Terminal
 
-/// Where a chat stands in a window that has several, one for each network.
+/// A chat's place in a window with several, one for each network.
 struct WindowPlace: Equatable, Sendable {
-    /// Whether the window has no other.
+    /// Whether it is the window's only chat.
     var isAlone = true
     var isInFront = true
-    /// Where Alt-a has led here from, which it leads back to when nothing is unread any more.
+    /// The chat from which Alt-a led here, and to which it returns once nothing is unread.
     var origin: Int?
-    /// Its place among them.
+    /// Its index among the chats.
     var place = 0
-    /// What each shows of itself beside the others, in their order; empty while there is one alone.
+    /// The glances of all chats, in order; empty if there is only one.
     var chats: [ChatGlance] = []
 
     var others: [(place: Int, chat: ChatGlance)] {
@@ -19,9 +19,9 @@ struct WindowPlace: Equatable, Sendable {
     }
 }
 
-/// What a chat shows of itself while another one is in front.
+/// A summary of a chat, shown while another one is in front.
 struct ChatGlance: Equatable, Sendable {
-    /// What is joined there.
+    /// A joined topic or pattern.
     struct Topic: Equatable, Sendable {
         let name: String
         let unread: Int
@@ -29,10 +29,10 @@ struct ChatGlance: Equatable, Sendable {
         let isMuted: Bool
         let hasText: Bool
         let hasFailed: Bool
-        /// Whether it is not followed while nobody looks, so that more may be unread.
+        /// Whether it is not followed while out of view, so that more may be unread.
         let rests: Bool
 
-        /// The joined topic at a place: as a value it would be a copy of all that it holds.
+        /// - Parameter place: the topic's index, since passing the conversation would copy it.
         init(_ model: ChatModel, _ place: Int, hasText: Bool) {
             name = model.network.conversations.all[place].name
             unread = model.network.conversations.all[place].unread
@@ -49,16 +49,16 @@ struct ChatGlance: Equatable, Sendable {
         }
     }
 
-    /// What its network is called.
+    /// The network's name.
     let name: String
     let symbol: String
     let kind: StatusText.Kind
-    /// Its topics, as they stand there; none of the chat in front, which shows them itself.
+    /// Its topics, in order; empty for the chat in front, which shows them itself.
     let topics: [Topic]
     let letters: Int
-    /// Whether a letter or command is being written where no topic is in view.
+    /// Whether there is a draft outside any topic.
     let hasText: Bool
-    /// Messages that wait to be sent there.
+    /// The messages that wait to be sent.
     let queued: Int
 
     init(_ model: ChatModel, named name: String, isInFront: Bool) {
@@ -82,31 +82,31 @@ struct ChatGlance: Equatable, Sendable {
         }
     }
 
-    /// Messages that count, in topics that are not muted.
+    /// The unread messages in topics that are not muted.
     var unread: Int { topics.reduce(0) { $0 + ($1.isMuted ? 0 : $1.unread) } }
-    /// Messages among these that call the person.
+    /// The mentions among them.
     var mentions: Int { topics.reduce(0) { $0 + ($1.isMuted ? 0 : $1.mentions) } }
-    /// The rows that it takes in the sidebar: its heading, its topics, its postbox.
+    /// Its rows in the sidebar: heading, topics, postbox.
     var rows: Int { topics.count + 2 }
 }
 
-/// What comes in front with a chat.
+/// What to show when a chat is brought to the front.
 enum ChatDestination: Hashable, Sendable {
     case place(Place)
-    /// What is unread there, mentions first.
+    /// The next unread topic, mentions first.
     case unread
-    /// A message that was found, and what was looked for.
+    /// A search result, with its query.
     case found(FoundMessage, SearchQuery)
-    /// Whatever was there last.
+    /// The last view.
     case last
 }
 
 extension ChatModel {
     func comeToFront(_ destination: ChatDestination) -> ChatEffects {
         window.isInFront = true
-        // Whoever left it by its sidebar comes for what it shows.
+        // The user left it by its sidebar, but returns for its view.
         if screen.focus == .sidebar { screen.focus = .compose }
-        // The terminal has the title of another one.
+        // The terminal has another chat's title.
         (screen.title, screen.titleWords) = ("", nil)
         attention.lastInput = now.instant
         switch destination {
@@ -117,7 +117,7 @@ extension ChatModel {
         }
     }
 
-    /// Who is signed in where, as the titles say it: beside other networks by what this one is called there.
+    /// The identity for titles, with the network's name in a window with several.
     var shownIdentity: Identity {
         var identity = network.identity
         if window.chats.indices.contains(window.place) { identity.network = window.chats[window.place].name }
@@ -126,7 +126,7 @@ extension ChatModel {
 
     var asksSomething: Bool { if case .question? = screen.overlay { true } else { false } }
 
-    /// Takes in what all chats of the window show; the cursor stays on its row.
+    /// Takes in the glances of all chats; the cursor stays on its row.
     func take(_ chats: [ChatGlance], place: Int) {
         let (old, start, row) = (window.chats, sidebarStart, sidebarRow(at: screen.sidebar.cursor))
         (window.chats, window.place) = (chats, place)
@@ -144,8 +144,8 @@ extension ChatModel {
         }
     }
 
-    /// Whether it tells this chat anything that the person does something in front of another one: many keys come at a
-    /// time.
+    /// Whether to tell this chat about the user's input to another one; limited to once a second while it is known to
+    /// be present.
     var awaitsSign: Bool {
         guard attention.tracker.isForeground, let last = attention.lastInput else { return true }
         return last.duration(to: now.instant) >= .seconds(1)
@@ -157,7 +157,7 @@ extension ChatModel {
         screen.overlay = nil
     }
 
-    /// Goes to another chat of the window that shows something wanted; nil where none does.
+    /// Goes to the next chat of the window with a wanted glance; nil if there is none.
     func goElsewhere(where isWanted: (ChatGlance) -> Bool) -> ChatEffects? {
         let others = window.others
         let behind = others.filter { $0.place > window.place } + others.filter { $0.place < window.place }

@@ -1,18 +1,18 @@
 import Relay
 import Terminal
 
-// What lists have, in sentences: letters, what was found, older messages, and what would lie over the panes.
+// Lists in sentences: letters, search results, older messages, and overlays.
 extension PlainAnnouncer {
-    /// Characters of a letter in a list.
+    /// The characters of a letter in a list.
     private static let lineLimit = 200
-    /// Older messages that are said at once.
+    /// The older messages announced at once.
     static let portion = 50
-    /// Messages that are said on each side of one that was found.
+    /// The messages announced on each side of a search result.
     private static let around = 5
 
     // MARK: Older messages
 
-    /// What `/history` or `/more` leads to: what is here and was not said, or what is to come.
+    /// Announces what `/history` or `/more` asks for, or notes that it is still to arrive.
     mutating func further(_ command: SlashCommand?, _ model: ChatModel) -> [String] {
         if let excerpt = model.screen.view.excerpt {
             return excerpt.request == nil ? further(around: excerpt, isOlder: command == .history, model) : []
@@ -23,18 +23,18 @@ extension PlainAnnouncer {
         return lines
     }
 
-    /// What has come of a topic's older messages that were asked for.
+    /// Announces a topic's older messages that have arrived on request.
     mutating func older(of name: String, _ model: ChatModel) -> [String] {
         guard awaitedHistory == name, model.screen.view == .conversation(name) else { return [] }
         awaitedHistory = nil
-        // The first page is said as what came into view.
+        // The first page is announced by `view`.
         guard said[name] != nil else { return [] }
         let lines = older(in: name, model)
         guard lines.isEmpty, model.notices.shown == nil else { return lines }
         return ["There is no older message of \(name)."]
     }
 
-    /// The next older messages of a topic that are here and were not said, in their order.
+    /// The next older messages of a topic that are loaded but not announced yet, in order.
     private func older(in name: String, _ model: ChatModel) -> [String] {
         guard let conversation = model.network.conversations.named(name) else { return [] }
         let end = model.spoken?.oldest[name].map { conversation.index(atOrAfter: $0) } ?? conversation.count
@@ -47,7 +47,7 @@ extension PlainAnnouncer {
         return ["\(isFirst ? "The first " : "")\(heading) of \(name):"] + said(rows, model, in: name)
     }
 
-    /// A portion of rows before an index, and the oldest message among them.
+    /// A portion of the rows before an index, and the position of the oldest message among them.
     private static func rows(
         of conversation: Conversation, before end: Int
     ) -> (rows: [ConversationRow], first: RowPosition?) {
@@ -77,9 +77,9 @@ extension PlainAnnouncer {
         }
     }
 
-    // MARK: Around what was found
+    // MARK: Search results
 
-    /// A message that was found, with those around it.
+    /// A search result with the messages around it.
     private func around(_ excerpt: Excerpt, _ model: ChatModel) -> [String] {
         if let failure = excerpt.failure { return [failure] }
         let conversation = excerpt.conversation
@@ -92,7 +92,7 @@ extension PlainAnnouncer {
             + ["/history goes on to older ones, /more to newer ones, /open NUMBER to something else that was found."]
     }
 
-    /// The next older or newer messages around what was found that are here and were not said.
+    /// The next older or newer messages around a search result that are loaded but not announced yet.
     private func further(around excerpt: Excerpt, isOlder: Bool, _ model: ChatModel) -> [String] {
         let conversation = excerpt.conversation
         guard let said = model.spoken?.excerpt else { return [] }
@@ -111,12 +111,11 @@ extension PlainAnnouncer {
         return ["\(heading):"] + self.said(rows, model, in: conversation.name)
     }
 
-    /// What the local store has answered.
     mutating func search(_ news: ChatEvent.SearchNews, _ model: ChatModel) -> [String] {
         switch news {
         case .found, .foundElsewhere: return found(model)
         case .failed(_, let words, _): return [words]
-        // It is told where something else is here already.
+        // Without a failure of its own, the excerpt has messages already.
         case .aroundFailed(_, let words):
             guard let excerpt = model.screen.view.excerpt else { return [] }
             return excerpt.failure == nil ? [] : [words]
@@ -132,7 +131,7 @@ extension PlainAnnouncer {
         }
     }
 
-    /// What was found and not said yet, with the numbers of the list.
+    /// The search results not announced yet, with their numbers in the list.
     private mutating func found(_ model: ChatModel) -> [String] {
         guard let search = model.search else { return [] }
         let new = search.items.dropFirst(saidFound)
@@ -175,9 +174,9 @@ extension PlainAnnouncer {
         }
     }
 
-    /// The page of letters that is in view, each with its number.
+    /// The page of letters in view, each with its number.
     func letters(_ model: ChatModel) -> [String] {
-        // A page that has been emptied is followed by the next one.
+        // An emptied page is about to be replaced by the next one.
         guard model.screen.view.isInbox, model.network.inbox.fetch == nil else { return [] }
         let inbox = model.network.inbox
         if inbox.letters.isEmpty { return ["There is no letter."] }
@@ -202,7 +201,7 @@ extension PlainAnnouncer {
 
     // MARK: Lists and questions
 
-    /// What would lie over the panes: it is said, and closed, but for a question.
+    /// Announces an overlay and closes it, unless it is a question.
     func overlay(_ model: ChatModel) -> [String] {
         let lines: [String]
         switch model.screen.overlay {
@@ -242,7 +241,7 @@ extension PlainAnnouncer {
 }
 
 extension HelpText.Line {
-    /// As it is said; nothing for an empty line. A line is whole, however long it is: a link can be taken from it.
+    /// The spoken line; nil for an empty one. It is never cut, since it may contain a link.
     fileprivate var spoken: String? {
         switch self {
         case .blank: nil
@@ -253,7 +252,7 @@ extension HelpText.Line {
 }
 
 extension SafeText {
-    /// The text without the sign at its beginning, which a voice would read out.
+    /// The text without a leading symbol, which a screen reader would read out.
     fileprivate var dropSymbol: String {
         let text = description
         guard let first = text.first, !first.isLetter, !first.isNumber else { return text }

@@ -1,51 +1,50 @@
 import Relay
 import Terminal
 
-/// Says in lines of text what the screen would show: for a screen reader, which follows what is written, and for pipes.
-/// Each thing is said once, when it happens, and nothing is ever written over.
+/// Announces in lines of text what the screen would show, for screen readers and pipes. Each thing is announced once,
+/// when it happens, and nothing is ever overwritten.
 ///
-/// A pure value. What it is given has passed `update`; what lists and questions would cover the screen with is said,
-/// and closed.
+/// A value that is fed after `update`. Lists are announced and closed instead of covering a screen.
 struct PlainAnnouncer {
-    /// Messages of a topic that are said when it comes into view.
+    /// The messages announced when a topic comes into view.
     static let recent = 10
-    /// Characters of a message or letter that are said.
+    /// The longest announcement of a message or letter, in characters.
     private static let textLimit = 16_384
-    /// Messages of a topic that are said at most when it comes into view with something new.
+    /// The most messages announced when a topic with something new comes into view.
     private static let newLimit = 100
-    /// Characters of an address that is long.
+    /// An address longer than this is hard to listen to, in characters.
     private static let longAddress = 60
-    /// Lines of a letter that are said where something was looked for in it: those from where that was found last on.
+    /// The most matching lines announced from a letter.
     private static let foundLimit = 20
-    /// Own messages whose end is waited for; beyond it the oldest are forgotten.
+    /// The most own messages whose outcome is awaited; beyond that the oldest are forgotten.
     private static let ownLimit = 1_000
 
-    /// The connection as it was said last.
+    /// The last announced connection status.
     private var status: ConnectionStatus?
     private var wasCutOff = false
     private var notice: Notice?
-    /// What is in view, below what is read whole.
+    /// The view, or the one below the reader.
     private var place: MainView?
-    /// What was read whole last, while it is in view.
+    /// The last announced reader, while it is open.
     private var reader: Reader?
-    /// Up to where each topic was said.
+    /// The last announced sequence of each topic.
     private(set) var said: [String: UInt64] = [:]
-    /// Topics out of view of which it was said that they have something new.
+    /// The topics out of view that were announced to have something new.
     private var stirring: Set<String> = []
-    /// What was written here, by its identifier: the beginning of it, and whether it was said to wait.
+    /// The user's messages by id: the beginning of each, and whether it was announced as waiting.
     private var own: [String: (text: String, waits: Bool, isLetter: Bool)] = [:]
     private var ownOrder: [String] = []
     private var selection: ChatModel.Selection?
-    /// The topic in view of which it was said that it is read-only.
+    /// The topic in view that was announced as read-only.
     private var readOnly: String?
-    /// The topic whose older messages are said when they come.
+    /// The topic whose older messages to announce on arrival.
     var awaitedHistory: String?
-    /// The page of letters that is said when it comes.
+    /// The page of letters to announce on arrival.
     var awaitedPage: UInt64?
-    /// How much of what was found was said.
+    /// The number of search results announced.
     var saidFound = 0
 
-    /// What there is to say after an event.
+    /// The lines to write after an event.
     mutating func lines(
         after event: ChatEvent, _ effects: [CoreEffect], _ model: ChatModel
     ) -> [String] {
@@ -56,7 +55,7 @@ struct PlainAnnouncer {
         case .line where command == .history || command == .more: lines += further(command, model)
         case .past(let name, .history(let messages, gaps: _, before: _, isComplete: _)):
             lines += older(of: name, model)
-            // What the network has behind what was said of a topic without a connection.
+            // The network may have messages newer than those announced offline.
             if model.screen.viewBelowReader == .conversation(name) {
                 let shown = messages.filter { model.network.conversations.home(of: $0.topic) ?? name == name }
                 lines += self.messages(shown, in: name, model)
@@ -67,7 +66,7 @@ struct PlainAnnouncer {
                 switch event {
                 case .message, .unreadable:
                     if let message = event.shown(at: model.now.wall) { lines += messages([message], in: name, model) }
-                // Its sequences come again.
+                // Sequences start over.
                 case .restarted: if said[name] != nil { said[name] = 0 }
                 case .gap(let lost):
                     let count = Wording.count(Int(clamping: lost), "message")
@@ -90,7 +89,7 @@ struct PlainAnnouncer {
         return lines.flatMap(Self.safe)
     }
 
-    /// What is said of a command after which everything is as it was.
+    /// The answer to a command that has changed nothing.
     private func unchanged(_ command: SlashCommand, _ model: ChatModel) -> [String] {
         switch command {
         case .join:
@@ -105,8 +104,7 @@ struct PlainAnnouncer {
         }
     }
 
-    /// A line as it may be written: without characters that a terminal obeys. One that has breaks goes on below,
-    /// indented.
+    /// The lines of a text without control characters, indented after the first.
     private static func safe(_ text: String) -> [String] {
         let lines = SafeText.lines(text).map(\.description)
         return lines.prefix(1) + lines.dropFirst().map { "    \($0)" }
@@ -145,8 +143,7 @@ struct PlainAnnouncer {
         return "\(clock) \(place)\(name)\(line.isMention ? ", to you" : ""): \(text)"
     }
 
-    /// The pictures and files to which a text's links lead, where an address is so long that a name is hard to hear in
-    /// it.
+    /// The names of linked files whose addresses are too long to listen to.
     private static func files(in text: String) -> String {
         guard text.utf8.count > longAddress else { return "" }
         let links = SafeText.lines(String(text.prefix(textLimit))).flatMap { Link.places(in: $0).map(\.link) }
@@ -159,7 +156,7 @@ struct PlainAnnouncer {
         return shown.endIndex < text.endIndex ? shown + " … it goes on; /read says all of it" : text
     }
 
-    /// What is read whole, where that is new or was asked for again.
+    /// Announces what the reader shows, if it is new or was asked for again.
     private mutating func read(_ command: SlashCommand?, _ model: ChatModel) -> [String] {
         guard let shown = model.screen.view.reader else {
             reader = nil
@@ -167,7 +164,7 @@ struct PlainAnnouncer {
         }
         defer { reader = shown }
         if case .find(let words)? = command {
-            // What goes on to nothing is told, and neither said again nor a reason to read all of it.
+            // If there is no further match, a notice says so.
             guard let find = shown.find, let line = find.line, !words.isEmpty || find != reader?.find else { return [] }
             let found = shown.parts[line.part...].lazy.map { String($0) }.filter { find.text.isIn($0) }
             return Array(found.prefix(Self.foundLimit))
@@ -180,10 +177,10 @@ struct PlainAnnouncer {
         return isAsked || shown != reader ? [shown.heading] + shown.parts.map(String.init) : []
     }
 
-    /// What is in view, where that has changed or has just been read.
+    /// Announces the view if it has changed or has just been loaded.
     private mutating func view(_ model: ChatModel) -> [String] {
         var lines: [String] = []
-        // What is read whole was written below it, and covers nothing.
+        // The reader covers nothing here.
         let place = model.screen.viewBelowReader
         if place != self.place {
             if let name = place.topic {
@@ -203,7 +200,7 @@ struct PlainAnnouncer {
             return line
         }
         said[name] = stored.last?.sequence ?? 0
-        // Nothing that is new is passed over, as far as that is possible.
+        // Includes all new messages, up to the limit.
         let new = conversation.newMarker.map { marker in stored.count { .message($0.sequence) >= marker } } ?? 0
         let recent = stored.suffix(max(Self.recent, min(new, Self.newLimit)))
         model.spoken?.oldest[name] = recent.first.map { .message($0.sequence) }
@@ -212,7 +209,7 @@ struct PlainAnnouncer {
             + recent.map { words($0, model, in: name) }
     }
 
-    /// Whether the topic in view is read-only, where that is new.
+    /// Announces whether the topic in view is read-only, if that has changed.
     private mutating func access(to place: MainView, _ model: ChatModel) -> [String] {
         guard let name = place.topic else { return [] }
         let words = model.readOnlyWords(of: name)
@@ -221,8 +218,7 @@ struct PlainAnnouncer {
         return before == name ? ["You can write to \(name) now."] : []
     }
 
-    /// Whether the newest messages of a topic are here. The network is asked for what a short store lacks, unless
-    /// nobody can ask it.
+    /// Whether a topic's newest messages are loaded. Offline, those in the store are all there is.
     private static func isKnown(_ conversation: Conversation, _ model: ChatModel) -> Bool {
         switch conversation.history {
         case .unknown: model.isCutOff && conversation.oldest != nil
@@ -231,7 +227,7 @@ struct PlainAnnouncer {
         }
     }
 
-    /// The message that a search in view has led to.
+    /// Announces the message that a find has led to.
     private mutating func selected(_ model: ChatModel) -> [String] {
         guard model.screen.marks.selection != selection else { return [] }
         selection = model.screen.marks.selection
@@ -239,9 +235,9 @@ struct PlainAnnouncer {
         return [words(line, model, in: selection.conversation)]
     }
 
-    // MARK: What was written here
+    // MARK: Own messages
 
-    /// Takes in what was asked for, and says what would otherwise be heard of only when it has failed.
+    /// Notes a request, and announces a message that is sent again.
     private mutating func note(_ effect: CoreEffect, _ model: ChatModel) -> [String] {
         let (id, text): (String, String)
         var (isAgain, isLetter) = (false, false)
@@ -253,7 +249,7 @@ struct PlainAnnouncer {
             awaitedPage = request
             return []
         case .search:
-            // A portion of a new search has nothing before it.
+            // A new search starts counting at zero.
             if model.search?.items.isEmpty ?? true { saidFound = 0 }
             return []
         default: return []
@@ -312,7 +308,7 @@ struct PlainAnnouncer {
     private mutating func told(_ model: ChatModel) -> [String] {
         guard model.notices.shown != notice else { return [] }
         notice = model.notices.shown
-        // The connection's own failures are said with its states.
+        // The connection's own failures are announced with its states.
         return notice.flatMap { $0.subject == .connection ? nil : [$0.text] } ?? []
     }
 }

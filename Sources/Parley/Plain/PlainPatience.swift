@@ -1,12 +1,12 @@
 import Relay
 
-// What is waited for where there is no screen: before a line is taken in, and before the end when no more can be read.
+// Waiting in a session without a screen: before a line is handled, and at the end of the input.
 extension ChatModel {
-    /// Whether a line is meant for something that is still on its way, and has to wait for it.
+    /// Whether a line has to wait for something still on its way that it refers to.
     func holds(_ line: String) -> Bool {
-        // It may answer the question that a command ends in.
+        // An earlier command may still ask a question that the line answers.
         if network.outbox.awaitedAnswers > 0, screen.overlay == nil, Self.isAnswer(line) { return true }
-        // What cannot be meant is said at once.
+        // Errors are reported at once.
         guard let entry = SlashCommand.entry(of: line), (try? SlashCommand.parse(line)) != nil else { return false }
         return entry.needs.contains { need in
             switch need {
@@ -17,12 +17,11 @@ extension ChatModel {
         }
     }
 
-    /// Whether a line is what a question is answered with.
     private static func isAnswer(_ line: String) -> Bool {
         ["y", "yes", "n", "no"].contains(line.lowercased().filter { !$0.isWhitespace })
     }
 
-    /// Whether nothing that was asked for is still to be done.
+    /// Whether all requests are done.
     var isSettled: Bool {
         guard network.opening == nil, network.outbox.messages.isEmpty, network.outbox.awaitedAnswers == 0 else {
             return false
@@ -32,7 +31,7 @@ extension ChatModel {
         return !awaitsList
     }
 
-    /// Takes in that something was asked for that nobody will answer.
+    /// Notes that a request could not be handed over and will not be answered.
     func giveUp(_ effect: CoreEffect) {
         switch effect {
         case .letters(.postboxes), .letters(.listSent), .letters(.save), .lab(.save):
@@ -41,9 +40,9 @@ extension ChatModel {
         }
     }
 
-    /// What is not done where nothing more is waited for; nil where nothing is lost by that.
+    /// What remains undone if the session ends now; nil if nothing does.
     ///
-    /// - Parameter keeps: whether what is not sent is kept on this machine.
+    /// - Parameter keeps: whether unsent messages are kept on this machine.
     func undone(keeps: Bool) -> String? {
         if !network.outbox.messages.isEmpty {
             let count = Wording.count(network.outbox.messages.count, "message")
@@ -56,8 +55,7 @@ extension ChatModel {
 }
 
 extension ChatModel {
-    /// Why the chat ends without a connection: the first one was given up after a time limit, and no other attempt was
-    /// asked for.
+    /// The failure if connecting was given up after a time limit, and not tried again.
     var connectionGivenUp: CommandFailure? {
         guard network.status.state == .disconnected, let reason = network.status.reason, case .timeLimit = reason else {
             return nil

@@ -1,24 +1,23 @@
 import Relay
 
-/// What a session without a screen was asked for and could not do: its exit status is that of `parley send`.
+/// The failures of a session without a screen, for an exit status like that of `parley send`.
 ///
-/// A pure value. A message that is sent again, or dropped, no longer counts.
+/// A pure value. A message that is sent again or dropped no longer counts.
 struct PlainRefusals {
-    /// Messages that were refused, by their identifiers.
+    /// The refused messages by id.
     private var messages: [String: (number: Int, failure: CommandFailure)] = [:]
-    /// The first line that could not be carried out, and how many there were.
+    /// The first line that failed, and the number of them.
     private var commands: (first: CommandFailure, count: Int)?
-    /// Why nothing more could be read.
+    /// Why reading the input failed.
     var input: CommandFailure?
     private var lastNumber = 0
 
-    /// More refused messages than this are not told apart; the session fails all the same.
+    /// The most refused messages that are recorded.
     private static let limit = 10_000
 
-    /// A line was not even read.
     mutating func lineDropped(_ words: String) { noteCommand(words) }
 
-    /// Takes in an event, with what followed from it, and what the person was told where that was a failure.
+    /// Notes an event, its effects, and the failure shown for it, if any.
     mutating func note(_ event: ChatEvent, _ effects: [CoreEffect], failure: String?) {
         switch event {
         case .published(let news): note(news)
@@ -56,7 +55,7 @@ struct PlainRefusals {
         commands = (commands?.first ?? CommandFailure(.badData, words), (commands?.count ?? 0) + 1)
     }
 
-    /// How the session ends; nil where nothing was refused.
+    /// The failure that the session ends with; nil if nothing was refused.
     var failure: CommandFailure? {
         if let input { return input }
         if let first = messages.values.min(by: { $0.number < $1.number })?.failure {

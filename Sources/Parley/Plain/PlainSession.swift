@@ -6,51 +6,49 @@ import Relay
 import RelayNetwork
 import Terminal
 
-/// The interactive client without a screen: lines are read, and lines are written, each once. What happens is decided
-/// by the same model as on the screen.
+/// The interactive client without a screen, which reads and writes lines. It uses the same model as the screen.
 struct PlainSession {
-    /// What comes from outside, besides the core's news.
+    /// Input besides the core's news.
     private enum Input {
         case lines([String])
-        /// A line that is dropped; those behind it come.
+        /// A line that was dropped; reading continues.
         case longLine(CommandFailure)
         case failed(CommandFailure)
         case end
         case signal(Int32)
     }
 
-    /// Wide, since it is no terminal: nothing is cut for it.
+    /// Wide, so that nothing is cut.
     private static let size = Size(rows: 24, columns: 400)
-    /// So long what was read last may take to be sent, and questions to be answered, when no more comes.
+    /// How long the last lines may take to be sent or answered after the end of the input.
     private static let patience = Duration.seconds(10)
 
-    /// News that are taken in before the next look at the input.
+    /// The events handled before the input is checked again.
     private static let portion = 100
 
     private let queue: EventQueue
     private let engine: EngineRun
-    // The session keeps its thread, as a screen does, and sleeps in these.
+    // The session blocks its thread on these.
     private let wakes = DispatchSemaphore(value: 0)
     private let inputs = NIOLockedValueBox<[Input]>([])
     private let taken = DispatchSemaphore(value: 0)
     private let model: ChatModel
-    /// The longest line in bytes, far more than a message has: the core refuses it whole, and keeps it. What is longer
-    /// is dropped.
+    /// The longest line in bytes; longer ones are dropped. Far more than a message may have, so that the core refuses
+    /// and keeps a text that is too long.
     private static let lineLimit = 4 << 20
     private var announcer = PlainAnnouncer()
     private var refusals = PlainRefusals()
-    /// Whether lines that cannot be carried out fail the session: whoever types them is told at once, and types
-    /// another.
+    /// Whether failed lines fail the session: not at a terminal, where the user sees the failure at once.
     private let isScript = !ClosedTerminal.isCharacterDevice(STDIN_FILENO)
-    /// Lines that wait until it is known where the person was.
+    /// The lines that wait for the local store to open, or for earlier answers.
     private var waiting: [String] = []
     private var hasEnded = false
     private var isOver = false
 
-    /// Runs until the person leaves, or nothing more can be read and all is sent.
+    /// Runs until the user quits, or the input has ended and everything is sent.
     ///
-    /// - Throws: ``CommandFailure`` where something was refused or is not sent yet, or the input cannot be read; the
-    ///   exit status of a signal.
+    /// - Throws: ``CommandFailure`` if something was refused or is still unsent, or the input cannot be read; the exit
+    ///   status of a signal.
     static func run(_ connector: Connector, topics: [String], configuration: ChatConfiguration) throws {
         var session = PlainSession(connector, configuration)
         defer { EngineRun.end([session.engine]) }
@@ -66,7 +64,7 @@ struct PlainSession {
         model.configure(configuration.settings)
         model.attention.suspension.time = connector.configuration.lifecycle.grace
         model.spoken = ChatModel.Spoken()
-        // No character has less than a byte, so that no line that is read is cut.
+        // In characters, which have at least a byte each, so that no line is cut.
         model.compose.editor = LineEditor(limit: Self.lineLimit + LineReader.portion)
     }
 
@@ -90,16 +88,16 @@ struct PlainSession {
         var hasMore = false
         while !isOver {
             if !hasMore { wait(until: [deadline, model.attention.absence?.due].compactMap(\.self).min()) }
-            // Nothing that is waited for comes while the process stands still.
+            // Time during which the process was stopped does not count.
             if try takeInputs(signals) { deadline = nil }
             hasMore = takeNews()
-            // What came while the process stood still is said once all of it is here.
+            // What the user missed is announced once all of it has arrived.
             if let due = model.attention.absence?.due, due <= .now { apply(.tick(.now)) }
             takeWaiting()
             if waiting.isEmpty, model.connectionGivenUp != nil { break }
             guard hasEnded, !isOver else { continue }
             if waiting.isEmpty, model.isSettled { break }
-            // Many letters take their time; each part of them shows that it goes on.
+            // Deleting many letters takes time; any progress extends the deadline.
             if model.network.inbox.deletion.run?.done != deleted {
                 deleted = model.network.inbox.deletion.run?.done
                 deadline = nil
@@ -108,7 +106,7 @@ struct PlainSession {
             deadline = end
             if .now >= end { break }
         }
-        // What was refused will not be sent by another run, so it is told rather than what waits.
+        // Refused messages come first: unlike waiting ones, no later run sends them.
         if let failure = refusals.failure ?? model.connectionGivenUp { throw failure }
         let keeps = model.network.opening == nil ? model.network.keepsOutbox : store.keepsOutbox
         guard hasEnded, let undone = model.undone(keeps: keeps) else { return }
@@ -122,9 +120,9 @@ struct PlainSession {
 
     // MARK: Input
 
-    /// Reads lines on a thread of its own; the next ones when these are taken.
+    /// Reads lines on a thread of its own, and the next ones once these are taken.
     private func readInput() {
-        // Reading blocks its thread until somebody writes, which none of the tasks' few threads may.
+        // Reading blocks its thread, so it must not run in the cooperative pool.
         DispatchQueue(label: "standard input").async { [inputs, wakes, taken] in
             var reader = LineReader(limit: Self.lineLimit)
             while true {
@@ -150,7 +148,7 @@ struct PlainSession {
         for input in inputs.withLockedValue({ exchange(&$0, with: []) }) {
             switch input {
             case .lines(let lines): waiting += lines
-            // The lines before it are taken, as the reader waits for that.
+            // The lines before it are taken already, since the reader waits for that.
             case .longLine(let failure):
                 let most = Wording.grouped(model.network.messageBytes)
                 let words = "\(failure.text) It was dropped: a message has \(most) at most."
@@ -158,10 +156,10 @@ struct PlainSession {
                 Output.line(words)
                 taken.signal()
             case .end: hasEnded = true
-            // The signal may be heard later, or was already: it is the same end, with the same status.
+            // Ends with SIGHUP's status, whether the signal arrives before or after.
             case .failed(.hangUp) where EndingSignals.hangUp() != .ignored:
                 throw ExitCode(of: CommandFailure.hangUp.code)
-            // What was read before is still done.
+            // Lines read before are still carried out.
             case .failed(let failure):
                 hasEnded = true
                 refusals.input = failure
@@ -174,7 +172,7 @@ struct PlainSession {
         return wasStopped
     }
 
-    /// Lets the connection go, stops the process as whoever asked for it wants, and goes on when it is continued.
+    /// Closes the connection, stops the process as requested, and resumes when it is continued.
     private mutating func suspend(_ signals: EndingSignals) {
         apply(.suspending)
         EngineRun.letGo([engine])
@@ -182,7 +180,7 @@ struct PlainSession {
         apply(.resumed)
     }
 
-    /// Takes the lines in, once it is known what was joined and what is in view.
+    /// Handles waiting lines, once the local store is open.
     private mutating func takeWaiting() {
         guard model.network.opening == nil, !waiting.isEmpty else { return }
         while !isOver, let line = waiting.first, !model.holds(line) {
@@ -194,7 +192,7 @@ struct PlainSession {
 
     // MARK: Events
 
-    /// Takes in some news, so that in a flood of them the lines have their turn.
+    /// Handles a portion of the news, so that lines are not held up by a flood of it.
     ///
     /// - Returns: whether there may be more.
     private mutating func takeNews() -> Bool {
