@@ -80,7 +80,7 @@ struct KeyValuePutCommand: AsyncParsableCommand {
         try await options.run { client in
             let written = try value.map(TextInput.argument) ?? StandardInput.all()
             guard value != nil || !written.isEmpty else {
-                throw CommandFailure(.badData, "Empty value; pass VALUE or pipe it in.")
+                throw CommandFailure(.badData, "There is nothing to store; pass VALUE or pipe it in.")
             }
             let stored: MessageValue = text ? .string(written) : MessageValue(typed: written)
             let number: UInt64? =

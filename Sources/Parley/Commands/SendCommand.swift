@@ -40,7 +40,7 @@ struct SendCommand: AsyncParsableCommand {
         // Reading a piped text may take any time, so the deadline starts after it.
         let body = try lines ? "" : text.map(TextInput.argument) ?? StandardInput.all()
         guard lines || !body.isEmpty else {
-            throw CommandFailure(.badData, "Empty message; pass TEXT or pipe it in.")
+            throw CommandFailure(.badData, "There is nothing to send; pass TEXT or pipe it in.")
         }
         let deadline = ContinuousClock.now + limit
         let connector = try Connector(connection.plan(), for: lines ? .lines(underWay: Self.window) : .work)

@@ -110,7 +110,7 @@ struct LabGround: Sendable {
         guard server != nil, scenario.needsNetwork || scenario.client.tokenLifetime != nil else { return }
         throw CommandFailure(
             .refused,
-            "“\(scenario.title)” needs a network that Parley starts: leave --server and --profile out.")
+            "“\(scenario.title)” is for a network that Parley started: leave --server and --profile out.")
     }
 
     /// Runs the body with a session for a scenario; stops its network and proxy afterwards.
