@@ -76,7 +76,7 @@ struct ChatLoop {
         _ screen: any ChatScreen, _ chats: [WindowChat], appearance: Appearance = Appearance(), colors: Int = 256,
         clock: @escaping () -> Moment,
         open: @escaping (String) throws -> WindowChat = { _ in
-            throw CommandFailure(.usage, "No other network can be opened here.")
+            throw CommandFailure(.usage, "Other networks cannot be opened here.")
         }
     ) {
         (self.screen, self.chats, self.clock, self.open) = (screen, chats, clock, open)

@@ -6,7 +6,7 @@ final class EngineRun {
     /// The most requests that may wait for the engine.
     static let limit = 65_536
     /// The notice for a request beyond that.
-    static let tooMuch = "Too much is waiting to be done; that was not done."
+    static let tooMuch = "Too many requests are waiting; this one was dropped. Try again later."
     /// How long the process waits before it stops: a tenth of what the terminal's session grants it.
     private static let patience = Duration.milliseconds(500)
 
@@ -103,9 +103,9 @@ final class EngineRun {
         }
         let slow = Gate.closed(ends.map(\.kept), after: .seconds(2))
         if !slow.isEmpty {
-            Output.complain("Still writing what you typed to the local store; ^C ends it without.")
+            Output.complain("Still saving what you typed to the local store; ^C quits without it.")
             if !Gate.closed(slow, after: .seconds(8)).isEmpty {
-                Output.complain("The local store did not take what you typed last: it is lost where it was not sent.")
+                Output.complain("The local store did not save what you typed last; anything unsent is lost.")
             }
         }
         Gate.closed(ends.map(\.left), after: .seconds(2))

@@ -45,7 +45,7 @@ struct TextEditor: Sendable {
                     attributes: [.posixPermissions: 0o600])
             else { throw CocoaError(.fileWriteUnknown) }
         } catch {
-            return .failed("The text could not be written into \(folder) for the editor. Is the disk full?")
+            return .failed("The text could not be written to \(folder) for the editor. Is the disk full?")
         }
         switch run(file) {
         case .exited(0)?: break
@@ -54,18 +54,18 @@ struct TextEditor: Sendable {
         case .exited(let code)?: return .failed("The editor ended with \(code); the text is as it was before.")
         case .signaled?:
             stays = true
-            return .failed("The editor was ended by a signal. What it has saved is in \(file).")
-        case nil: return .failed("The editor could not be started: the system has no process left for it.")
+            return .failed("The editor was ended by a signal. What it saved is in \(file).")
+        case nil: return .failed("The editor could not be started: the system has too many processes.")
         }
         stays = true
         guard let data = FileManager.default.contents(atPath: file) else {
-            return .failed("What the editor has written cannot be read. It may be in \(folder).")
+            return .failed("The edited text cannot be read. It may be in \(folder).")
         }
         guard data.count <= Self.limit else {
-            return .failed("The text has \(Wording.count(data.count, "byte")), which is too many. It is in \(file).")
+            return .failed("The text is too long: \(Wording.count(data.count, "byte")). It is in \(file).")
         }
         guard var written = try? TextInput.text(of: Array(data)) else {
-            return .failed("The text is not written in UTF-8. It is in \(file).")
+            return .failed("The text is not UTF-8. It is in \(file).")
         }
         stays = false
         // Editors add a line end that the user did not type.

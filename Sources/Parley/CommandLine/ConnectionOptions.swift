@@ -30,7 +30,7 @@ struct NoConnectionFlags: ConnectionFlags {
 struct ConnectionOptions: ParsableArguments, ConnectionFlags {
     @OptionGroup var target: ConnectionTarget
 
-    @Option(help: ArgumentHelp("Append to this file what the connection does, for a bug report.", valueName: "file"))
+    @Option(help: ArgumentHelp("Append a log of the connection to this file, for a bug report.", valueName: "file"))
     var log: String?
 
     var profiles: [String] { target.profiles }
@@ -78,7 +78,7 @@ struct ConnectTimeoutOption: ParsableArguments {
 
     func validate() throws {
         guard connectTimeout != nil, time == nil else { return }
-        throw ValidationError("--connect-timeout takes a number of seconds above 0, or a length such as 1m.")
+        throw ValidationError("--connect-timeout takes a number of seconds above 0, or a duration such as 1m.")
     }
 
     /// The time; nil if none, or an invalid one, is given.

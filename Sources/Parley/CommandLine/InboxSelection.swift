@@ -129,7 +129,8 @@ extension RelayClient {
             await StoreAccess.readKept(plan) { kept = try await $0.postboxes() }
             guard let kept, kept.items.contains(where: { $0.sudoId == persona }) else { throw failure }
             Output.complain(
-                "parley: not told by the network; the persona's postboxes are as kept here, as of \(kept.asOf.iso8601)")
+                "parley: no answer from the network; the persona's postboxes are those stored here, as of "
+                    + kept.asOf.iso8601)
             return kept.items
         }
     }

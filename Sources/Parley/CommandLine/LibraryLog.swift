@@ -72,7 +72,7 @@ final class LibraryLog: Sendable {
         }
         guard let leftOut else { return }
         writer.submit { [self] _ in
-            if leftOut > 0 { write(Array("… \(leftOut) entries were left out: the disk is too slow\n".utf8)) }
+            if leftOut > 0 { write(Array("… \(leftOut) entries were dropped: the disk is too slow\n".utf8)) }
             write(bytes)
             state.withLockedValue { $0.waitingBytes -= bytes.count }
         }

@@ -5,7 +5,7 @@ extension ShellCommandError {
     /// display.
     func words(of command: String, _ shown: (String) -> String = { Output.safe($0) }) -> String {
         switch self {
-        case .notStarted: "\(command) could not be started: the system has no process left for it."
+        case .notStarted: "\(command) could not be started: the system has too many processes."
         case .failed(let code, let complaint):
             "\(command) failed with exit status \(code)\(Self.clause(complaint.map(shown)))."
         case .signalled(let number, let complaint):

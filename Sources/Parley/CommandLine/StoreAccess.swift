@@ -75,7 +75,7 @@ extension ConnectionPlan {
         guard let store else {
             throw CommandFailure(
                 .badConfiguration,
-                "Whose local store it is, only the token command's token tells. Set user in the profile.")
+                "Only the token command's token names the user of the local store. Set user in the profile.")
         }
         return store
     }

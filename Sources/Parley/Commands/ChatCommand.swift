@@ -17,7 +17,7 @@ struct ChatCommand: ParsableCommand {
             valueName: "time"))
     var suspendAfter: SuspensionTime?
 
-    @Flag(help: "Write lines and read lines, without a screen: for a screen reader, and for pipes.")
+    @Flag(help: "Read and write lines, without a screen: for screen readers and pipes.")
     var plain = false
 
     @Argument(

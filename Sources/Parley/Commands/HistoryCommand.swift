@@ -23,7 +23,7 @@ struct HistoryCommand: AsyncParsableCommand {
 
     func validate() throws {
         for text in [start, end].compactMap({ $0 }) where PastTime(text) == nil {
-            throw ValidationError("A time is all, a length such as 15m, or ISO 8601.")
+            throw ValidationError("A time is all, a duration such as 15m, or ISO 8601.")
         }
         guard (1...10_000).contains(limit ?? 1) else {
             throw ValidationError("--limit takes a number from 1 to 10000.")
@@ -56,7 +56,7 @@ struct HistoryCommand: AsyncParsableCommand {
     /// The hint that there may be more; nil if the user gave the limit that was reached.
     func rest(left: Int) -> String? {
         guard limit == nil, left <= 0 else { return nil }
-        return "parley: There may be later ones: raise --limit, or begin later with --start."
+        return "parley: there may be later messages: raise --limit, or begin later with --start"
     }
 
     /// The bytes of each part. It is printed before the next is read, so that only one is in memory.

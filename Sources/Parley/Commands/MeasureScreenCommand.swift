@@ -6,10 +6,10 @@ struct MeasureScreenCommand: ParsableCommand {
         commandName: "measure-screen", abstract: "Measure what keys and messages cost the screen.",
         shouldDisplay: false)
 
-    @Option(help: "Messages that the conversation has received.")
+    @Option(help: "The messages in the conversation.")
     var messages = 100_000
 
-    @Option(help: "Keys that are typed under each load.")
+    @Option(help: "The keys typed under each load.")
     var keys = 500
 
     func validate() throws {

@@ -147,7 +147,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
         }
         guard !selection.held.isEmpty else { return }
         let count = Wording.count(selection.held.count, "message")
-        let words = "\(count) in a chat that runs: that chat sends what it has."
+        let words = "\(count) in a running chat, which sends its messages itself."
         if !ids.isEmpty { throw CommandFailure(.notAcknowledged, words) }
         Output.complain("parley: \(words)")
     }

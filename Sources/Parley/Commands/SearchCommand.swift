@@ -25,7 +25,7 @@ struct SearchCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object for each message.")
     var json = false
 
-    @Argument(help: "What to look for.")
+    @Argument(help: "The words to search for.")
     var words: [String]
 
     func validate() throws {

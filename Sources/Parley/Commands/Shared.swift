@@ -11,7 +11,7 @@ struct SinceOption: ParsableArguments {
 
     func validate() throws {
         guard let since, PastTime(since) == nil else { return }
-        throw ValidationError("--since takes all, a length such as 15m, or an ISO 8601 time.")
+        throw ValidationError("--since takes all, a duration such as 15m, or an ISO 8601 time.")
     }
 
     /// Where the subscription starts; by default, now.

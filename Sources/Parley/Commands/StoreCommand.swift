@@ -132,7 +132,7 @@ struct StoreExportCommand: AsyncParsableCommand {
                 _ = printer.print(page.messages.map(\.event))
                 if page.isComplete { break }
             }
-            if last == nil { Output.complain("parley: nothing is kept of \(pattern)") }
+            if last == nil { Output.complain("parley: no messages of \(pattern) are stored here") }
         }
     }
 
@@ -145,7 +145,7 @@ struct StoreExportCommand: AsyncParsableCommand {
             for letter in part.letters { Output.json(letter.json) }
             last = end
         }
-        if last == 0 { Output.complain("parley: no letters are kept") }
+        if last == 0 { Output.complain("parley: no letters are stored here") }
     }
 }
 

@@ -24,7 +24,7 @@ struct TailCommand: AsyncParsableCommand {
     func validate() throws {
         if let last, !(1...10_000).contains(last) { throw ValidationError("--last takes a number from 1 to 10000.") }
         if begin.since != nil, last != nil {
-            throw ValidationError("--since and --last both say where to begin: give one.")
+            throw ValidationError("--since and --last both say where to begin; use one.")
         }
         if let count, count < 1 { throw ValidationError("--count takes a number of 1 or more.") }
     }
@@ -125,7 +125,7 @@ final class MessagePrinter: Sendable {
                     state.failure = error
                     continue
                 case .interrupted(let error, passes: true): complaint = "\(error.words) Trying again."
-                case .gap(let lost): complaint = "\(lost) messages are no longer held by the network"
+                case .gap(let lost): complaint = "the network no longer has \(lost) messages"
                 case .unreadable(let sequence, let topic, let bytes):
                     complaint = "message \(sequence) of \(Output.safe(topic)), \(bytes) bytes, cannot be read"
                 case .restarted:

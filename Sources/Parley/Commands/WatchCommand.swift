@@ -20,7 +20,7 @@ struct WatchCommand: AsyncParsableCommand {
 
     func validate() throws {
         if let length, PastTime.seconds(length) == nil {
-            throw ValidationError("--for takes a number of seconds, or a length such as 5m.")
+            throw ValidationError("--for takes a number of seconds, or a duration such as 5m.")
         }
     }
 

@@ -61,7 +61,7 @@ struct ConfigurationFollower {
         let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         guard let watch = FileWatch(configuration.path, changed: { continuation.yield() }) else {
             return await queue.send(
-                .log("The system does not watch the configuration file; changes count from the next start on."))
+                .log("The system does not watch the configuration file; changes take effect at the next start."))
         }
         defer { watch.close() }
         // The file may have changed since the start.

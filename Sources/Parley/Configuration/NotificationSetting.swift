@@ -24,7 +24,7 @@ struct NotificationSetting: Hashable, Sendable {
 
         var words: String {
             switch use {
-            case .auto: "auto: what the terminal is known to take, else the bell"
+            case .auto: "auto: what the terminal is known to support, else the bell"
             case .always(let method): method.name
             case .never: "nothing"
             }

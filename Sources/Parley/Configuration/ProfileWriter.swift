@@ -24,7 +24,7 @@ struct ProfileWriter {
                 .usage, "A profile's name has 1 to 64 letters, digits, dots, dashes, underscores and @.")
         }
         throw CommandFailure(
-            .usage, "There is a profile “\(first)” already: name another one by --profile.")
+            .usage, "There is a profile “\(first)” already: choose another name with --profile.")
     }
 
     /// A name that is unused in the file.
@@ -50,7 +50,7 @@ struct ProfileWriter {
         }
         // What is written can be read again.
         guard let whole, try ConfigurationSource(Data(whole), path: path).file.profiles[name] != nil else {
-            throw ConfigurationFile.failure("\(path) has no place for another profile.")
+            throw ConfigurationFile.failure("\(path): no profile can be added.")
         }
         return whole
     }

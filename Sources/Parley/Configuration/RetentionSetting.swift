@@ -32,7 +32,7 @@ extension RetentionPolicy: Decodable {
             guard let cover else { continue }
             throw SettingMistake(
                 path + [PathKey(index)],
-                "“\(topic.pattern)” never counts, since “\(cover.pattern)” stands before it and has its topics")
+                "“\(topic.pattern)” never applies, since “\(cover.pattern)” before it matches its topics")
         }
     }
 }

@@ -50,7 +50,7 @@ extension SharedSettings: Decodable {
         mutes = try values.list(.mutes, of: "entries", Self.topics)
         highlights = try values.list(.highlights, of: "words") { word, path in
             guard word.contains(where: { !$0.isWhitespace }), word.count <= 64 else {
-                throw SettingMistake(path, "it takes a word or a few, 64 characters at most")
+                throw SettingMistake(path, "it takes a word or a phrase of up to 64 characters")
             }
             return word
         }

@@ -31,7 +31,7 @@ enum CredentialsFindings {
         let remedy =
             switch source {
             case .apiKey, .token: "correct or unset \(source)"
-            case .none, .file, .command: "name a credentials file with --creds, whole and as it was issued"
+            case .none, .file, .command: "name a complete credentials file with --creds, as it was issued"
             }
         return Finding("credentials", .misconfigured, detail, fix: remedy)
     }

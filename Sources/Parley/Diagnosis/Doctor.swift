@@ -33,7 +33,7 @@ struct Doctor {
             return await touchServers(profile)
         }
         await limited("local store") { [store = plan.store] in FileFindings.localStore(store) }
-        found("log", .ok, plan.log ?? "none; --log FILE writes what the connection does, for a bug report")
+        found("log", .ok, plan.log ?? "none; --log FILE writes a log of the connection, for a bug report")
         switch plan.target {
         case .privateNetwork(let user, let credentials):
             if credentials != nil {
@@ -167,7 +167,7 @@ struct Doctor {
             found(name, .ok, "\(version) (\(path))")
         } else {
             found(
-                name, .misconfigured, "\(path) does not tell its version",
+                name, .misconfigured, "\(path) does not print its version",
                 fix: "name a nats-server in PARLEY_NATS_SERVER, or run ./setup")
         }
     }

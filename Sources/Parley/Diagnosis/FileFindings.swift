@@ -34,7 +34,7 @@ enum FileFindings {
         while access(existing, F_OK) != 0, let slash = existing.lastIndex(of: "/"), slash != existing.startIndex {
             existing = String(existing[..<slash])
         }
-        let way = "or set XDG_DATA_HOME to a folder of yours"
+        let way = "or set XDG_DATA_HOME to a folder that you own"
         var status = stat()
         guard stat(existing, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
             return Finding(name, .cannotCreate, "\(existing) is not a folder", fix: "move it away, \(way)")
@@ -56,7 +56,7 @@ enum FileFindings {
     /// The interactive client's local store. It is not opened, since a chat may be using it.
     static func localStore(_ path: String?) -> Finding {
         let name = "local store"
-        guard let path else { return Finding(name, .ok, "none: no user is known before the connection") }
+        guard let path else { return Finding(name, .ok, "none: the user is unknown before the connection") }
         guard access(path, F_OK) == 0 else { return Finding(name, .ok, "\(path) (not made yet)") }
         func closed(_ words: String) -> Finding {
             Finding(
@@ -64,7 +64,7 @@ enum FileFindings {
         }
         var status = stat()
         guard stat(path, &status) == 0 else { return closed(reason(errno)) }
-        guard status.st_mode & S_IFMT == S_IFREG else { return closed("it is no file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { return closed("it is not a file") }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return closed(reason(errno)) }
         defer { close(descriptor) }

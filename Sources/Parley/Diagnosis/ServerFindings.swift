@@ -135,10 +135,10 @@ struct ServerFindings: Sendable {
             let isSlow = time > .seconds(1)
             trip = Finding(
                 "round trip", isSlow ? .warning : .ok, Wording.latency(time),
-                fix: isSlow ? "use a server that is nearer" : nil)
+                fix: isSlow ? "use a nearer server" : nil)
         }
         let source =
-            configuration.namespace.map { "\($0.name), from the configuration" } ?? "told by the network's service"
+            configuration.namespace.map { "\($0.name), from the configuration" } ?? "from the network's service"
         let findings = [trip, Finding("namespace", .ok, source), await Self.jetStream(client)]
         await client.close()
         return findings

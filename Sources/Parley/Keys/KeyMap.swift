@@ -307,7 +307,7 @@ private struct KeyList: Decodable {
             let sequence = try Self.sequence(try values.decode(String.self), path)
             guard !sequences.contains(sequence) else { throw SettingMistake(path, "it is in the list already") }
             guard sequences.count < Self.maximumCount else {
-                throw SettingMistake(path, "an action has \(Self.maximumCount) keys at most")
+                throw SettingMistake(path, "an action has at most \(Self.maximumCount) keys")
             }
             sequences.append(sequence)
         }

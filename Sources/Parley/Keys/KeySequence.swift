@@ -29,7 +29,7 @@ struct KeySequence: Hashable, Sendable {
             throw Mistake(words: "it names no key; write none to unbind, and Space for the space bar")
         }
         guard words.count <= Self.maximumCount else {
-            throw Mistake(words: "a chord has \(Self.maximumCount) keys at most")
+            throw Mistake(words: "a chord has at most \(Self.maximumCount) keys")
         }
         var keys: [Key] = []
         for word in words {
@@ -40,7 +40,7 @@ struct KeySequence: Hashable, Sendable {
             keys.append(key)
         }
         if keys.count > 1, keys[0].code == .escape {
-            throw Mistake(words: "a chord cannot begin with Esc: terminals send Alt as it")
+            throw Mistake(words: "a chord cannot begin with Esc, which terminals send for Alt")
         }
         self.keys = keys
     }

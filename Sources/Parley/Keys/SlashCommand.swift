@@ -79,7 +79,7 @@ enum SlashCommand: Hashable, Sendable {
             case "set": return "Settings are in the configuration file; parley config defaults explains them."
             case "alias", "bind", "key": return "Keys are in the configuration file; parley config defaults lists them."
             case "hilight", "highlight":
-                return "highlights in the configuration file are words that call you as your name does."
+                return "highlights in the configuration file are words that mention you, as your name does."
             case "reload": return "A changed configuration file counts at once."
             case "server":
                 return "/connect PROFILE chats on another network too; parley --server URL begins on one without a "

@@ -182,7 +182,7 @@ extension ChatModel {
         case .disconnect: return disconnectUnlessUnsent()
         case .openChat(let profile):
             guard !hasScreen else { return .screen(.openChat(profile: profile)) }
-            say("Another network needs the screen; here parley --plain --profile NAME is for one.", .failure)
+            say("A second network needs the screen; use parley --plain --profile NAME for it.", .failure)
         case .reconnect:
             say("Connecting …", about: .connection)
             return [.connection(.reconnect)]

@@ -49,7 +49,7 @@ extension ChatModel {
         guard let row = message(number) else { return false }
         guard !SlashCommand.isCommand(text) else {
             say(
-                "Not sent: a command that goes with a quotation is text for all. Run it by itself.", .failure,
+                "Not sent: a command after a quotation would be text for everyone. Run it alone.", .failure,
                 about: .mistake)
             return false
         }
@@ -109,7 +109,7 @@ extension ChatModel {
                 return []
             }
             let effects = readExcerpt(.before)
-            if effects.isEmpty, excerpt.request == nil { say("Older ones are not kept here, or there is no room.") }
+            if effects.isEmpty, excerpt.request == nil { say("Older ones are not stored here, or there is no room.") }
             return effects
         }
         guard let name = screen.view.topic else { return tell("Open a topic first.") }
@@ -138,11 +138,11 @@ extension ChatModel {
             return fetchFound()
         }
         guard let excerpt = screen.view.excerpt else {
-            return tell("Nothing that is listed goes on here. /history has older messages.")
+            return tell("No list goes on here. /history has older messages.")
         }
         if let said = spoken?.excerpt, excerpt.conversation.message(from: said.upperBound, by: 1) != nil { return [] }
         let effects = readExcerpt(.after)
-        if effects.isEmpty, excerpt.request == nil { say("The newest message that is kept here is in view.") }
+        if effects.isEmpty, excerpt.request == nil { say("The newest stored message is in view.") }
         return effects
     }
 

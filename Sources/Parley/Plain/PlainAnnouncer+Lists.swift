@@ -89,7 +89,7 @@ extension PlainAnnouncer {
         guard let first = rows.first?.position, let last = rows.last?.position else { return [] }
         model.spoken?.excerpt = first...last
         return ["Around what was found in \(conversation.name):"] + said(rows, model, in: conversation.name)
-            + ["/history goes on to older ones, /more to newer ones, /open NUMBER to something else that was found."]
+            + ["/history goes on to older ones, /more to newer ones, /open NUMBER to another result."]
     }
 
     /// The next older or newer messages around a search result that are loaded but not announced yet.
@@ -127,7 +127,7 @@ extension PlainAnnouncer {
                 case .before, .after: further(around: excerpt, isOlder: part.direction == .before, model)
                 }
             guard lines.isEmpty else { return lines }
-            return ["There is no \(part.direction == .after ? "newer" : "older") message that is kept here."]
+            return ["There is no \(part.direction == .after ? "newer" : "older") stored message."]
         }
     }
 
@@ -166,7 +166,7 @@ extension PlainAnnouncer {
             return ["A letter from \(Self.sender(letter)): \(about)\(begin). /inbox reads them."]
         case .page(let request, _): return request == awaitedPage ? letters(model) : []
         case .keptPage(let request, _):
-            return request == awaitedPage ? ["Without a connection, as kept here:"] + letters(model) : []
+            return request == awaitedPage ? ["Offline, as stored here:"] + letters(model) : []
         case .pageFailed(_, let error): return ["The letters could not be listed. \(error.words)"]
         case .boxes, .keptBoxes, .counts, .read, .portion, .portionFailed, .deleting, .deleted, .saving,
             .subscription:

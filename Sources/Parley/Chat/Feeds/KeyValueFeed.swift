@@ -49,7 +49,7 @@ actor KeyValueFeed {
     private func watch(_ pattern: String) -> Task<Void, Never> {
         core.begin { [core] in
             if core.client.status.state != .connected {
-                let words = "\(pattern) is watched as soon as there is a connection. /kv unwatch ends it."
+                let words = "\(pattern) will be watched once connected. /kv unwatch ends it."
                 await core.send(.notice(words, isFailure: false))
             }
             do throws(RelayError) {
@@ -67,7 +67,7 @@ actor KeyValueFeed {
                         isLive = true
                         let words = "Watching \(pattern), \(Wording.count(count, "key")) now. /kv unwatch ends it."
                         await core.send(.notice(words, isFailure: false))
-                    case .restarted: await core.send(.log("The network's key-value store was made anew."))
+                    case .restarted: await core.send(.log("The network's key-value store was recreated."))
                     case .interrupted(let error, _): await core.send(.keys(error.words, isFailure: true))
                     }
                 }

@@ -293,7 +293,7 @@ private struct ChatSubject: LabSubject {
     func read(topic: String) async throws -> LabReader? { nil }
 
     func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome {
-        throw RelayError.invalidArgument("The chat's lines are sent by its person")
+        throw RelayError.invalidArgument("The chat's lines are sent by its user")
     }
 }
 

@@ -74,7 +74,7 @@ struct InboxListCommand: AsyncParsableCommand {
                 let moment = asOf?.iso8601
                 if token == nextToken {
                     let since = moment.map { ", as of \($0)" } ?? ""
-                    Output.complain("parley: offline; these letters are kept here\(since)")
+                    Output.complain("parley: offline; these letters are stored here\(since)")
                 }
                 write(page, ["offline": .bool(true), "asOf": MessageValue(moment)])
                 token = page.nextToken

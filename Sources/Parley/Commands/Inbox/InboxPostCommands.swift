@@ -22,7 +22,9 @@ struct InboxPostCommand: AsyncParsableCommand {
         let recipient = try LetterSending.recipient(address)
         try sending.check()
         let body = try text.map(TextInput.argument) ?? StandardInput.all()
-        guard !body.isEmpty else { throw CommandFailure(.badData, "There is nothing to send; pass TEXT or pipe it in.") }
+        guard !body.isEmpty else {
+            throw CommandFailure(.badData, "There is nothing to send; pass TEXT or pipe it in.")
+        }
         try await sending.send(to: recipient, connection.plan()) { _ in (body, subject) }
     }
 }

@@ -81,7 +81,7 @@ struct PostboxListCommand: AsyncParsableCommand {
         await StoreAccess.readKept(plan) { store in
             guard let kept = try await store.postboxes() else { return }
             let moment = kept.asOf.iso8601
-            Output.complain("parley: not told by the network; these postboxes are kept here, as of \(moment)")
+            Output.complain("parley: no answer from the network; these postboxes are stored here, as of \(moment)")
             for postbox in kept.items where (options.sudoId ?? postbox.sudoId) == postbox.sudoId {
                 options.write(postbox, more: ["offline": .bool(true), "asOf": .string(moment)])
             }

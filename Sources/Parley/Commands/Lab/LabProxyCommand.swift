@@ -27,7 +27,7 @@ struct LabProxyCommand: AsyncParsableCommand {
     func validate() throws {
         guard Self.place(listen) != nil else {
             throw ValidationError(
-                "--listen takes a port, or an address of this machine in numbers and a port, as in 4333, 127.0.0.1:4333, "
+                "--listen takes a port, or a numeric address of this machine with a port: 4333, 127.0.0.1:4333, "
                     + "0.0.0.0:4333 or [::1]:4333.")
         }
     }

@@ -36,7 +36,7 @@ struct LabSendCommand: AsyncParsableCommand {
         }
         for (name, text) in [("--every", every), ("--timeout", timeout)] {
             guard let text, LabDuration.read(text) == nil else { continue }
-            throw ValidationError("\(name) takes a length such as 100ms or 2s.")
+            throw ValidationError("\(name) takes a duration such as 100ms or 2s.")
         }
         if let writer, !LabNumber.isWriter(writer) {
             throw ValidationError("--writer takes up to 64 letters, digits, dashes and underscores.")
@@ -114,7 +114,7 @@ struct LabWatchCommand: AsyncParsableCommand {
             throw ValidationError("--count takes a number from 1 to \(LabNumber.maximum).")
         }
         if let length, LabDuration.read(length) == nil {
-            throw ValidationError("--for takes a length such as 30s or 5min.")
+            throw ValidationError("--for takes a duration such as 30s or 5min.")
         }
     }
 

@@ -75,7 +75,7 @@ struct JoinCommand: AsyncParsableCommand {
         guard !FileManager.default.fileExists(atPath: credentials) else {
             throw CommandFailure(
                 .cannotCreate,
-                "\(folder) holds credentials that no profile names: name another profile by --profile, or remove it.")
+                "\(folder) contains credentials of no profile: choose another name with --profile, or remove it.")
         }
         do {
             try FileManager.default.createDirectory(

@@ -43,7 +43,7 @@ struct ExpiryOption: ParsableArguments {
 
     func validate() throws {
         guard let expires, PastTime.seconds(expires) == nil else { return }
-        throw ValidationError("--expires takes a length such as 12h or 30d.")
+        throw ValidationError("--expires takes a duration such as 12h or 30d.")
     }
 
     /// When they expire, in seconds since 1970; nil for never.

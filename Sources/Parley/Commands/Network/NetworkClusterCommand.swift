@@ -24,7 +24,7 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Your user name in it; by default your login name.", valueName: "name"))
     var user: String?
 
-    @Option(help: ArgumentHelp("The configuration file that gets the profile.", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration file for the profile.", valueName: "file"))
     var config: String?
 
     @Flag(help: "Print one JSON object.") var json = false
@@ -84,8 +84,8 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
         guard known.namespace == cluster.namespace, known.hash == cluster.hash else {
             throw CommandFailure(
                 .cannotCreate,
-                "There is a profile “\(LocalCluster.name)” already, which is for something else: rename it and start again, "
-                    + "or use --server \(cluster.servers.first ?? "URL") --creds \(credentials).")
+                "The profile “\(LocalCluster.name)” is for something else: rename it and start again, or use --server "
+                    + "\(cluster.servers.first ?? "URL") --creds \(credentials).")
         }
         if isOwnChoice, let creds = known.creds, creds != credentials {
             try writer.write(writer.replacing(["profiles", LocalCluster.name, "creds"], .string(credentials)))
@@ -131,7 +131,7 @@ struct NetworkClusterStatusCommand: AsyncParsableCommand {
                     "servers": [], "addresses": [],
                 ])
         } else {
-            let progress = "what is missing comes by itself; \(directory.hostLog) says how far it is"
+            let progress = "see \(directory.hostLog) for the progress"
             Output.line(isHosted ? "starting: \(progress)" : "not running")
         }
     }

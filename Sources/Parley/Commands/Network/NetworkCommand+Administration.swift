@@ -23,7 +23,7 @@ struct AdministrationOptions: ParsableArguments {
 }
 
 struct ReasonOption: ParsableArguments {
-    @Option(help: ArgumentHelp("Why, in words for the user.", valueName: "text"))
+    @Option(help: ArgumentHelp("The reason, which the user is told.", valueName: "text"))
     var reason: String?
 }
 

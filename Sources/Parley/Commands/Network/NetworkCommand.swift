@@ -77,7 +77,7 @@ struct NetworkStopCommand: AsyncParsableCommand {
         guard outcome == .inUse else { return }
         throw CommandFailure(
             .notAcknowledged,
-            "Clients still use the network, so it runs on. It ends after the last one, or now with --force.")
+            "Clients still use the network. It stops after the last one, or now with --force.")
     }
 }
 

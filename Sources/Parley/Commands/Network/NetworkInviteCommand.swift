@@ -31,7 +31,7 @@ struct NetworkInviteCommand: AsyncParsableCommand {
 
     func validate() throws {
         if let expires, PastTime.seconds(expires) == nil {
-            throw ValidationError("--expires takes a length such as 12h or 30d.")
+            throw ValidationError("--expires takes a duration such as 12h or 30d.")
         }
         guard revoke || out != nil else { throw ValidationError("--out names the file for the invitation.") }
         guard !revoke || out == nil && expires == nil && rights.change.isEmpty && server.isEmpty else {
@@ -73,7 +73,7 @@ struct NetworkInviteCommand: AsyncParsableCommand {
                 Output.line(
                     "the invitation of \(name) was used already: parley network key list \(name) shows the key that it was exchanged for"
                 )
-            case .none: Output.line("\(name) has no invitation that is open")
+            case .none: Output.line("\(name) has no open invitation")
             }
         }
     }

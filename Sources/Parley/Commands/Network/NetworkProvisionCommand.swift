@@ -92,16 +92,16 @@ struct NetworkProvisionCommand: AsyncParsableCommand {
         }
         if report.parts.contains(where: { $0.state == .unknown }) {
             return
-                "The servers did not say what they have, and so nothing was changed: run it again in some minutes, or with --apply to change what is otherwise there."
+                "The servers did not report their state, so nothing was changed: run it again in a few minutes, or with --apply to change what differs."
         }
         if dryRun {
             return
-                "Nothing was changed: without --dry-run what is missing is made, and with --apply what differs is changed."
+                "Nothing was changed. Without --dry-run, missing parts are created; with --apply, those that differ are changed."
         }
         if report.parts.contains(where: { !$0.withheld.isEmpty }), apply {
-            return "What would lose copies or messages was left: add --lower-replicas or --delete-messages."
+            return "Changes that would lose copies or messages were skipped: add --lower-replicas or --delete-messages."
         }
-        return "The servers have something else than planned: run it with --apply to change that."
+        return "The servers differ from the plan: run it with --apply to change that."
     }
 }
 

@@ -77,7 +77,7 @@ extension NetworkReport.Stream {
     }
 
     fileprivate var cells: [String] {
-        guard let leader else { return [name, "nobody leads it: it takes and gives nothing now"] }
+        guard let leader else { return [name, "no leader: it cannot be read or written now"] }
         let fill = limit.map { limit in
             let share = limit > 0 ? Int(min(999, Double(bytes) * 100 / Double(limit))) : 0
             return "\(Wording.bytes(bytes)) of \(Wording.bytes(UInt64(clamping: limit))), \(share) %"

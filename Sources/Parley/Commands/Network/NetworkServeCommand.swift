@@ -40,12 +40,12 @@ struct NetworkServeCommand: AsyncParsableCommand {
 
     @OptionGroup var logging: LoggingOption
 
-    @Argument(help: "The network, where its folder is on this machine.")
+    @Argument(help: "The network, if its folder is on this machine.")
     var name: String?
 
     func validate() throws {
         guard (services == nil) != (name == nil) else {
-            throw ValidationError("Name the network, or its services' file by --services.")
+            throw ValidationError("Name the network, or its services file with --services.")
         }
         guard (tlsCert == nil) == (tlsKey == nil) else {
             throw ValidationError("--tls-cert and --tls-key go together.")
@@ -54,7 +54,7 @@ struct NetworkServeCommand: AsyncParsableCommand {
             throw ValidationError("--http-secret, --tls-cert and --tls-key go with --http.")
         }
         guard httpSecret == nil || name != nil else {
-            throw ValidationError("Tokens are handed out where the network's folder is: name the network.")
+            throw ValidationError("Tokens need the network's folder: name the network.")
         }
     }
 

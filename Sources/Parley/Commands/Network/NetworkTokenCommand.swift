@@ -21,7 +21,7 @@ struct NetworkTokenCommand: AsyncParsableCommand {
     private var lifetime: Int64? { PastTime.seconds(expires).map { Int64($0) }.flatMap { $0 > 0 ? $0 : nil } }
 
     func validate() throws {
-        guard lifetime != nil else { throw ValidationError("--expires takes a length such as 90s, 1h or 30d.") }
+        guard lifetime != nil else { throw ValidationError("--expires takes a duration such as 90s, 1h or 30d.") }
     }
 
     func run() async throws {

@@ -116,7 +116,7 @@ struct NetworkUserExpireCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard Self.end(date) != nil else {
-            throw ValidationError("DATE is a date such as 2030-01-31, a length such as 30d, now, or never.")
+            throw ValidationError("DATE is a date such as 2030-01-31, a duration such as 30d, now, or never.")
         }
     }
 

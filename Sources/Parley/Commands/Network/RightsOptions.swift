@@ -26,12 +26,12 @@ struct RightsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The network's key-value store: read, write or none.", valueName: "access"))
     var kv: AccessRights.KeyValueAccess?
 
-    @Option(help: ArgumentHelp("Whether to send letters and to read the user's own: yes or no.", valueName: "answer"))
+    @Option(help: ArgumentHelp("Whether the user may send and read letters: yes or no.", valueName: "answer"))
     var letters: Answer?
 
     func validate() throws {
         guard topics.isEmpty || publish.isEmpty && subscribe.isEmpty else {
-            throw ValidationError("--topics means both directions: it goes with neither --publish nor --subscribe.")
+            throw ValidationError("--topics means both directions; it cannot be used with --publish or --subscribe.")
         }
     }
 
