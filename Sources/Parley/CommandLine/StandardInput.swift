@@ -48,7 +48,7 @@ struct LineReader {
     /// Whether ``next()`` still has to skip the rest of a line refused for its length.
     private(set) var isInLongLine = false
 
-    /// The bytes read at once, by which a line may exceed the limit.
+    /// The bytes read at once. A line may exceed the limit by as many.
     static let portion = 64 << 10
 
     /// - Parameter limit: the longest line in bytes; the default is far more than any network takes.

@@ -150,29 +150,29 @@ enum DefaultConfiguration {
                     // tlsKey: "~/me.key",
                     // true if the TLS handshake precedes the server's greeting.
                     // tlsFirst: false,
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // retention: { age: "30d" },
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // join: ["chat.lobby", "alerts.>"],
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // mutes: ["alerts.>"],
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // highlights: ["deploy"],
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // bell: "none",
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // notifications: { letters: false },
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // typing: false,
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // idleAfter: 900,
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // followUnread: 500,
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // followLetters: false,
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // theme: "dark",
-                    // As beside the profiles.
+                    // As above, for this profile only.
                     // symbols: "ascii",
                 },
             },
