@@ -82,42 +82,42 @@ extension SlashCommand {
         Entry(
             "post", unlikeWords: ["query", "q", "msg", "whisper", "dm"], takes: .text("USER[/POSTBOX] [TEXT]"),
             completing: .addresses,
-            "put a letter into somebody's postbox, personal where none is named; Subject: WORDS | before TEXT is its "
-                + "subject; without TEXT, begin one",
+            "send a letter, by default to the user's personal postbox; Subject: WORDS | before TEXT sets its subject; "
+                + "without TEXT, begin one",
             read: letter),
         Entry(
-            "resend", takes: .number("[NUMBER]"), "send this topic's unsent lines again, or that one"
+            "resend", takes: .number("[NUMBER]"), "resend this topic's unsent lines, or one by its number"
         ) { .resend($0.number) },
-        Entry("discard", takes: .number("[NUMBER]"), "drop this topic's unsent lines, or that one") {
+        Entry("discard", takes: .number("[NUMBER]"), "drop this topic's unsent lines, or one by its number") {
             .discard($0.number)
         },
         Entry("unsent", "list this topic's unsent lines, with their numbers") { _ in .unsent },
         Entry("history", aka: ["scrollback"], needing: [.list], "load older messages") { _ in .history },
-        Entry("more", needing: [.list], "go on with what is listed: letters, or what was found") { _ in .more },
-        Entry("edit", "write a text in your editor") { _ in .edit },
+        Entry("more", needing: [.list], "show more of the list: letters or search results") { _ in .more },
+        Entry("edit", "continue in your editor") { _ in .edit },
         Entry(
             "search", aka: ["lastlog", "grep"], takes: .text("WORDS"), completing: .filters,
-            "look through what is kept here: words, \"a phrase\", from: in: after: before:", read: search),
-        Entry("open", takes: .number("NUMBER"), needing: [.list], "go to that one of what was found") {
+            "search everything stored here: words, \"a phrase\", from: in: after: before:", read: search),
+        Entry("open", takes: .number("NUMBER"), needing: [.list], "go to that search result") {
             $0.number.map { .open($0) }
         },
         Entry(
             "find", takes: .text("[LETTERS]"),
-            "go to what has them here, in what is read whole and the open letter too; alone, or by n and N, it goes on"
+            "find LETTERS in view, also in the full message or the open letter; alone, or by n and N, go on"
         ) { .find($0.text) },
         Entry(
             "topics", aka: ["list", "buffer", "window", "win"], takes: .name("[NUMBER]"),
-            "list your topics, with what is unread; or go to that one"
+            "list your topics with their unread counts, or go to one"
         ) { .topics($0.word) },
-        Entry("next", "go to what calls you, or to the next topic with something unread") { _ in .next },
+        Entry("next", "go to the next mention or unread topic") { _ in .next },
         Entry(
             "read", takes: .number("[NUMBER]"), needing: [.list],
-            "read a message whole that is cut short, or the letter; in a list of letters, that one; in a topic, that "
-                + "message, counted from the newest"
+            "show the full message or letter; with NUMBER, that letter of the list, or that message of the topic, "
+                + "counted from the newest"
         ) { .read($0.number) },
         Entry(
             "quote", aka: ["reply", "answer"], takes: .text("[NUMBER] [TEXT]"), needing: [.list],
-            "quote the newest message, or that one, counted from the newest, to answer it; TEXT stands below it"
+            "quote the newest message, or one by its number from the newest, to answer it; TEXT goes below it"
         ) { text in
             let (first, rest) = text.parts
             return if let number = Int(first), number > 0 { .quote(number, rest) } else { .quote(nil, text.text) }
@@ -127,24 +127,24 @@ extension SlashCommand {
         },
         Entry("links", "list the links in view, newest first, or of what is read") { _ in .links },
         Entry(
-            "link", takes: .number("NUMBER"), "copy that link of the list; without a screen, say it"
+            "link", takes: .number("NUMBER"), "copy that link of the list; without a screen, print it"
         ) { $0.number.map { .link($0) } },
         Entry("who", aka: ["names", "whois"], "list who is in this topic, with away texts") { _ in .who },
         Entry(
             "ignore", takes: .name("[NAME]"), completing: .people,
-            "hide what somebody writes in topics; alone: list them"
+            "hide a user's messages in topics; alone: list those hidden"
         ) { .ignore($0.word) },
-        Entry("unignore", takes: .name("NAME"), completing: .people, "show it again") { .unignore($0.word) },
+        Entry("unignore", takes: .name("NAME"), completing: .people, "show them again") { .unignore($0.word) },
         Entry(
             "mute", takes: .name("[TOPIC]"), completing: .topics,
             "no bell and no count in the title for this topic, or that one"
         ) { .mute($0.wordIfAny) },
         Entry(
-            "unmute", takes: .name("[TOPIC]"), completing: .mutedTopics, "let it ring and count again"
+            "unmute", takes: .name("[TOPIC]"), completing: .mutedTopics, "unmute this topic, or that one"
         ) { .unmute($0.wordIfAny) },
         Entry(
             "notify", takes: .word("[on|off|test]"), completing: .words(NotificationAct.words),
-            "show what notifies you while you look elsewhere; keep the connection then, or not; try one"
+            "show how you are notified while you look elsewhere; keep the connection then, or not; send a test"
         ) { NotificationAct($0.word).map { .notify($0) } },
         Entry(
             "suspend-after", takes: .word("[TIME]"),
@@ -156,8 +156,8 @@ extension SlashCommand {
         Entry(
             "postbox", takes: .text("[create|rename|enable|disable|delete NAME]"), completing: .postboxes,
             needing: [.connection, .answers],
-            "list your postboxes; make one: create NAME, or create NAME for PERSONA; give it a title: rename NAME "
-                + "TITLE; let it take letters or not; delete it with its letters"
+            "list your postboxes; create NAME, or create NAME for PERSONA; rename NAME TITLE gives one a title; accept "
+                + "letters or not; delete one with its letters"
         ) { text throws(Failure) in .postbox(try PostboxAct(text.text)) },
         Entry(
             "sent", takes: .number("[NUMBER]"), needing: [.answers],
@@ -167,7 +167,7 @@ extension SlashCommand {
             "delete", takes: .number("[NUMBER]"), needing: [.list],
             "delete the marked letters, or the selected one; or that one of the list"
         ) { .delete($0.number) },
-        Entry("save", takes: .file("[FILE]"), needing: [.list], "write the letter into a file that only you can read") {
+        Entry("save", takes: .file("[FILE]"), needing: [.list], "save the letter to a file that only you can read") {
             .save($0.word)
         },
         Entry(
@@ -186,17 +186,17 @@ extension SlashCommand {
         Entry("reconnect", "connect now") { _ in .reconnect },
         Entry(
             "connect", takes: .name("[PROFILE]"),
-            "chat on the network of another profile too, in this window; alone, connect now"
+            "also chat on another profile's network, in this window; alone, connect now"
         ) { $0.word.isEmpty ? .reconnect : .openChat($0.word) },
         Entry("log", "show what happened to the connection") { _ in .log },
         Entry(
             "lab", takes: .word("[save FILE]"),
-            "break this chat's connection: a rehearsal; keep what was done as a scenario's file"
+            "break this chat's connection: a rehearsal; save it as a scenario file"
         ) { LabRequest($0.word).map { .lab($0) } },
         Entry("errors", "list recent errors, newest first") { _ in .errors },
         Entry(
             "help", takes: .word("[WORD]"), completing: .commands,
-            "show the keys and commands, or those that have a word"
+            "show the keys and commands, or those that contain WORD"
         ) { .help($0.word) },
         Entry("quit", aka: ["exit", "bye"], "leave Parley") { _ in .quit },
     ]

@@ -276,7 +276,7 @@ extension Pane {
         switch map.meaning(of: keys, in: Self.self, where: { use(of: $0, by: key, in: model) != .notTaken }) {
         case .own(let action): return perform(action, on: model)
         case .everywhere(let action):
-            if keys.count == 1, let edits = map.editorKey(for: key), self.keeps(edits, in: model) {
+            if keys.count == 1, let edits = map.editorKey(for: key), keeps(edits, in: model) {
                 return edit(edits, for: keys, on: model)
             }
             if model.screen.overlay?.survives(action) == false { model.screen.overlay = nil }

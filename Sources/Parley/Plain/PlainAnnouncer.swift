@@ -81,7 +81,7 @@ struct PlainAnnouncer {
         }
         lines = connection(model) + lines
         lines += read(command, model)
-        lines += self.view(model)
+        lines += view(model)
         lines += selected(model)
         lines += overlay(model)
         lines += told(model)
