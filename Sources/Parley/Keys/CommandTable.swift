@@ -86,9 +86,9 @@ extension SlashCommand {
                 + "without TEXT, begin one",
             read: letter),
         Entry(
-            "resend", takes: .number("[NUMBER]"), "resend this topic's unsent lines, or one by its number"
+            "resend", takes: .number("[NUMBER]"), "resend this topic's unsent lines, or that one"
         ) { .resend($0.number) },
-        Entry("discard", takes: .number("[NUMBER]"), "drop this topic's unsent lines, or one by its number") {
+        Entry("discard", takes: .number("[NUMBER]"), "drop this topic's unsent lines, or that one") {
             .discard($0.number)
         },
         Entry("unsent", "list this topic's unsent lines, with their numbers") { _ in .unsent },
@@ -140,11 +140,11 @@ extension SlashCommand {
             "no bell and no count in the title for this topic, or that one"
         ) { .mute($0.wordIfAny) },
         Entry(
-            "unmute", takes: .name("[TOPIC]"), completing: .mutedTopics, "unmute this topic, or that one"
+            "unmute", takes: .name("[TOPIC]"), completing: .mutedTopics, "let it ring and count again"
         ) { .unmute($0.wordIfAny) },
         Entry(
             "notify", takes: .word("[on|off|test]"), completing: .words(NotificationAct.words),
-            "show how you are notified while you look elsewhere; keep the connection then, or not; send a test"
+            "show how you are notified while you look elsewhere; keep the connection then, or not; test it"
         ) { NotificationAct($0.word).map { .notify($0) } },
         Entry(
             "suspend-after", takes: .word("[TIME]"),
