@@ -34,7 +34,7 @@ enum EditingKey: String, KeyAction {
         case .unixLineDiscard: KeyBinding([.control("u")], "cut to the beginning of the line")
         case .killLine: KeyBinding([.control("k")], "cut to the end of the line")
         case .yank: KeyBinding([.control("y")], "paste the last cut (yank)")
-        case .yankPop: KeyBinding([.alt("y")], "after that: replace it by an earlier cut")
+        case .yankPop: KeyBinding([.alt("y")], "after that: paste an earlier cut instead")
         case .transposeChars: KeyBinding([.control("t")], "transpose characters")
         case .transposeWords: KeyBinding([.alt("t")], "transpose words")
         case .upcaseWord: KeyBinding([.alt("u")], "the word in capitals")
