@@ -1,7 +1,6 @@
 import Relay
 import Terminal
 
-/// What the loop needs from a terminal.
 protocol ChatScreen: AnyObject {
     var size: Size { get }
     /// Whether a frame is still waiting to be written to the terminal.
@@ -15,7 +14,6 @@ protocol ChatScreen: AnyObject {
     /// Notifies the user by the terminal's means and returns those used. A bell among them is left to the caller.
     func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod]
     func setTitle(_ title: String)
-    /// Hands the terminal to the user's editor until it exits.
     func edit(_ text: String) -> TextEditor.Outcome
     func copy(_ text: String)
     /// Stops the process until it is continued; false if nothing could continue it.
@@ -31,7 +29,6 @@ struct WindowChat {
     /// The network's profile; nil if only flags describe it.
     var profile: String?
     let model: ChatModel
-    /// The topics to join.
     var topics: [String] = []
     /// Whether there is a local store, which may name more topics.
     var keeps = false
@@ -239,7 +236,6 @@ struct ChatLoop {
 
     // MARK: Events
 
-    /// Takes in an event and requests a frame.
     private mutating func apply(_ event: ChatEvent, to place: Int, by cause: FrameLimiter.Cause) {
         carryOut(event, in: place)
         pace.invalidate(by: cause)
@@ -269,7 +265,6 @@ struct ChatLoop {
 
     // MARK: Several networks
 
-    /// Tells the front chat what the others show.
     private mutating func lookAround() {
         guard chats.count > 1 else { return }
         let glances = chats.indices.map { ChatGlance(chats[$0].model, named: chats[$0].name, isInFront: $0 == front) }
@@ -340,7 +335,6 @@ struct ChatLoop {
         for place in chats.indices { chats[place].model.window.isAlone = chats.count == 1 }
     }
 
-    /// Connects the chats whose preparation is done.
     private mutating func connectWhatIsReady() {
         var place = 0
         while place < chats.count {

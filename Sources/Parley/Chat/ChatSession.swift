@@ -1,7 +1,6 @@
 import Relay
 import Terminal
 
-/// What it takes to open a chat.
 struct ChatPlan: Sendable {
     /// The network's name in a window with several.
     var name: String

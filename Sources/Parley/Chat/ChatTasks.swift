@@ -5,7 +5,6 @@ struct ChatTasks: Sendable {
 
     init() { (begun, intake) = AsyncStream.makeStream(of: Task<Void, Never>.self) }
 
-    /// Begins a task, which can also be cancelled separately.
     @discardableResult
     func begin(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         let task = Task(operation: work)
@@ -33,7 +32,6 @@ struct ChatTasks: Sendable {
     func end() { intake.finish() }
 }
 
-/// Runs work one at a time, in order of arrival.
 struct SerialTasks: Sendable {
     private let intake: AsyncStream<@Sendable () async -> Void>.Continuation
     private let queue: EventQueue

@@ -92,7 +92,6 @@ final class EventQueue: EventReceiver {
 }
 
 extension ChatEvent {
-    /// Its share of the queue's capacity.
     fileprivate var weight: ChannelWeight {
         switch self {
         case .topic(_, let events):

@@ -20,7 +20,6 @@ enum LetterFile {
         return "letter-\(plain(time.iso8601))-\(name.isEmpty ? "unknown" : name).txt"
     }
 
-    /// The outcome of saving a letter.
     enum Outcome: Equatable, Sendable {
         case saved(path: String)
         /// Nothing was written, since the file already exists.

@@ -8,7 +8,6 @@ struct CommandNames {
     /// All visible commands below one, at every depth, and ArgumentParser's `help`.
     init(below root: any ParsableCommand.Type) { paths = Self.paths(below: root) + [["help"]] }
 
-    /// Top-level commands.
     init(_ names: [String]) { paths = names.map { [$0] } }
 
     private static func paths(below command: any ParsableCommand.Type) -> [[String]] {
@@ -19,7 +18,6 @@ struct CommandNames {
         }
     }
 
-    /// Whether a word is a top-level command.
     func contains(_ word: String) -> Bool { paths.contains([word]) }
 
     /// The commands most similar to a word, as they are typed; empty if none is similar.

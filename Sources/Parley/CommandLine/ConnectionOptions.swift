@@ -262,7 +262,6 @@ extension ConnectionFlags {
 }
 
 extension Profile {
-    /// The TLS options; nil if the profile has none.
     func tls(_ environment: [String: String]) -> TLSOptions? {
         guard tlsAuthority != nil || tlsCertificate != nil || tlsKey != nil || tlsFirst != nil else { return nil }
         func path(_ text: String?) -> String? { text.map { UserFolders.expanded($0, environment) } }

@@ -30,7 +30,6 @@ struct Connector: Sendable {
         return .cluster(cluster, places)
     }
 
-    /// What a client is for.
     enum Purpose: Sendable {
         /// One piece of work, next to any other connections of its user.
         case work
@@ -140,7 +139,6 @@ struct Connector: Sendable {
         return RelayClient(configuration: configuration)
     }
 
-    /// The command that starts this program as the network's host.
     static var hostCommand: [String] { [executablePath, "network", "host"] }
 
     static var executablePath: String {

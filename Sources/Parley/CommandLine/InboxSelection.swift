@@ -36,10 +36,8 @@ enum InboxSelection: Equatable {
         return letters.filter { means(postbox: $0.1) }.map(\.0)
     }
 
-    /// Whether a postbox's letters are selected.
     func means(postbox: String) -> Bool { if case .postboxes(let ids) = self { ids.contains(postbox) } else { true } }
 
-    /// The identifier of a postbox given by identifier or name.
     static func id(of name: String?, among known: [Postbox]?) throws(CommandFailure) -> String? {
         guard let name, let known else { return name }
         if let postbox = known.first(where: { $0.id == name }) ?? known.first(where: { $0.name == name }) {
@@ -85,7 +83,6 @@ struct InboxPage {
     }
 }
 
-/// Options that select letters.
 struct InboxSelectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only letters of this postbox.", valueName: "id"))
     var postbox: String?

@@ -18,7 +18,6 @@ enum Output {
 
     static func json(_ map: MessageMap) { line(JSONText.text(.map(map))) }
 
-    /// Prints two maps as one JSON object.
     static func json(_ map: MessageMap, _ more: MessageMap) { json(MessageMap(map.entries + more.entries)) }
 
     /// Prints lines on standard error, without control characters, since they may contain a server's or another user's
@@ -62,7 +61,6 @@ enum Output {
         return getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
     }
 
-    /// Why something could not be written.
     enum Trouble: Hashable {
         /// Retry at once.
         case passing

@@ -18,7 +18,6 @@ enum ClosedTerminal {
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFCHR
     }
 
-    /// Whether an error means that a terminal is gone.
     static func means(_ error: Int32, of descriptor: Int32) -> Bool { error == EIO && isCharacterDevice(descriptor) }
 
     /// Whether the input ended because its terminal is gone.

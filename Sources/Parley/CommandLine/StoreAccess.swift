@@ -65,7 +65,6 @@ enum StoreAccess {
                 + "one has what could be read of what you wrote: \(entries). Run the command again for these.")
     }
 
-    /// Whether the file exists, or may exist.
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 || errno != ENOENT }
 }
 

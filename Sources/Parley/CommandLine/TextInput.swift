@@ -9,7 +9,6 @@ enum TextInput {
         text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
     }
 
-    /// Decodes an entire input.
     static func text(of bytes: [UInt8]) throws(CommandFailure) -> String {
         let content = bytes[markLength(bytes)...]
         if let text = String(validating: content, as: UTF8.self) { return text }

@@ -18,7 +18,6 @@ struct WatchReport: Sendable {
         return Line(status: status, change: change, at: now.wall, zone: zone)
     }
 
-    /// One line, for people or for scripts.
     struct Line: Hashable, Sendable {
         let status: ConnectionStatus
         let change: StatusChange
@@ -75,7 +74,6 @@ struct WatchReport: Sendable {
 }
 
 extension Duration {
-    /// Seconds, to the microsecond.
     fileprivate var seconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds / 1_000_000_000_000) / 1_000_000

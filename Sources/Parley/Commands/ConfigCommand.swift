@@ -121,7 +121,6 @@ enum EffectiveSettings {
             let found = ofProfile(key.rawValue) ?? (key == .tokenCommand ? ofProfile("token_command") : nil)
             return Row(name: key.rawValue, value: value(key, profile), source: found)
         }
-        /// A setting that exists only at the top level.
         func row(_ path: String..., value: MessageValue) -> Row {
             Row(name: path.joined(separator: "."), value: value, source: place(path))
         }
@@ -206,7 +205,6 @@ enum EffectiveSettings {
         Int64(exactly: value).map { .int($0) } ?? .double(value)
     }
 
-    /// A proxy without its password.
     private static func shown(proxy text: String) -> String {
         guard !text.isEmpty else { return "" }
         return (try? ProxyAddress(parsing: text)).map { "\($0)" } ?? "…"

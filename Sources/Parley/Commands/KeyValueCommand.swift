@@ -17,7 +17,6 @@ struct KeyValueCommand: AsyncParsableCommand {
         ])
 }
 
-/// The options shared by the key-value commands.
 struct KeyValueOptions: ParsableArguments {
     @OptionGroup var connection: ConnectionOptions
 

@@ -12,7 +12,6 @@ struct OutboxCommand: AsyncParsableCommand {
         subcommands: [OutboxListCommand.self, OutboxSendCommand.self, OutboxDropCommand.self])
 }
 
-/// The messages of the outbox that a command applies to.
 struct OutboxSelection: Equatable {
     /// Those that the command may send or drop, oldest first.
     var free: [KeptPublish] = []
@@ -36,7 +35,6 @@ struct OutboxSelection: Equatable {
         }
     }
 
-    /// Selects from a store; nothing if there is none.
     init(_ store: LocalStore?, ids: [String]) async throws {
         let kept = try await store?.outbox() ?? []
         let living = try await store?.livingRuns() ?? []

@@ -4,7 +4,6 @@ import Relay
 
 // Printed values have a `json`, the object for scripts, and a `line` or `lines` for people.
 
-/// Where a command that follows topics begins.
 struct SinceOption: ParsableArguments {
     @Option(help: "Begin earlier: all, a duration such as 15m, or an ISO 8601 time.")
     var since: String?
@@ -14,7 +13,6 @@ struct SinceOption: ParsableArguments {
         throw ValidationError("--since takes all, a duration such as 15m, or an ISO 8601 time.")
     }
 
-    /// Where the subscription starts; by default, now.
     var start: SubscriptionStart {
         switch since.flatMap({ PastTime($0) }) {
         case nil: .new
@@ -61,7 +59,6 @@ extension Output {
     }
 }
 
-/// The bytes of a file named on the command line.
 func contents(ofFile path: String) throws(CommandFailure) -> Data {
     guard let data = FileManager.default.contents(atPath: path) else {
         throw CommandFailure(.badData, "\(path) cannot be read.")

@@ -10,7 +10,6 @@ struct StoreCommand: AsyncParsableCommand {
         ])
 }
 
-/// The options shared by the store commands.
 struct StoreOptions: ParsableArguments {
     @OptionGroup var connection: ConnectionOptions
 
@@ -113,7 +112,6 @@ struct StoreExportCommand: AsyncParsableCommand {
     @Flag(help: "The letters, received and sent, instead of a topic.") var letters = false
     @Argument(help: "The topic; * matches one token, > at the end the rest.") var topic: String?
 
-    /// The messages read at once.
     private static let part = 500
 
     func validate() throws { try StoreOptions.check(topic, letters) }

@@ -82,7 +82,6 @@ extension RelayClient {
     }
 }
 
-/// Prints messages, up to a number of them.
 final class MessagePrinter: Sendable {
     enum Style: Sendable { case text, json, raw }
 

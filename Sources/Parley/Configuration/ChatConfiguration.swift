@@ -56,7 +56,6 @@ struct ConfigurationFollower {
         }
     }
 
-    /// Follows the file until the task is cancelled.
     static func follow(_ configuration: ChatConfiguration, _ queue: EventQueue) async {
         let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         guard let watch = FileWatch(configuration.path, changed: { continuation.yield() }) else {

@@ -54,7 +54,6 @@ struct LayoutSetting: Hashable, Sendable {
     /// The sidebar's width in columns; 0 hides it until asked for; nil chooses by the screen's width.
     var sidebar: Int?
 
-    /// Whether the sidebar is hidden at first.
     var foldsSidebar: Bool { sidebar == 0 }
 }
 

@@ -9,10 +9,8 @@ enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
     case apiKey(String, secret: String)
     /// A bearer token, from the environment.
     case token(String)
-    /// Bearer tokens that a command prints.
     case command(TokenCommand)
 
-    /// Reads and checks the credentials.
     func credentials() throws(RelayError) -> RelayCredentials {
         do throws(RelayError) {
             switch self {

@@ -180,7 +180,6 @@ enum DefaultConfiguration {
         """#
     }
 
-    /// A line for each action.
     private static var keys: String {
         let lines = KeyMap.standard.tables.flatMap { table in
             table.entries.map { entry in

@@ -38,7 +38,6 @@ struct ProfileWriter {
             && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_@".contains($0)) }
     }
 
-    /// The file's text with another profile added.
     func adding(_ name: String, _ profile: MessageMap) throws(CommandFailure) -> [UInt8] {
         let member = "\(JSONText.text(.string(name))): \(JSONText.text(.map(profile), spaced: true))"
         var whole: [UInt8]? = Array("{\n    \"profiles\": {\n        \(member)\n    }\n}\n".utf8)
@@ -57,7 +56,6 @@ struct ProfileWriter {
 
     func profile(_ name: String) -> Profile? { source.file.profiles[name] }
 
-    /// The file's text with the value at a path replaced.
     func replacing(_ path: [String], _ value: MessageValue) throws(CommandFailure) -> [UInt8] {
         guard let whole = source.outline?.replacing(path, by: JSONText.text(value, spaced: true)) else {
             throw ConfigurationFile.failure("\(self.path) has no \(path.joined(separator: ".")).")

@@ -97,7 +97,6 @@ struct ProxyExceptions: Hashable, Sendable {
         }
     }
 
-    /// Whether a server is on this machine.
     static func isLoopback(_ server: ServerAddress) -> Bool {
         let host = bare(server.host.lowercased())
         return IPLiteral(host)?.isLoopback ?? (host == "localhost" || host.hasSuffix(".localhost"))

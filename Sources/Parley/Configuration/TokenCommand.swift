@@ -82,7 +82,6 @@ final class TokenCommand: Sendable {
 extension TokenCommand {
     /// Why there is no token. Never contains one.
     struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What happened and what to do next.
         let words: String
 
         var description: String { words }

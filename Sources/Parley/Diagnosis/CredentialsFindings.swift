@@ -2,7 +2,6 @@ import Relay
 
 /// The findings about credentials and the clock. They never contain a secret.
 enum CredentialsFindings {
-    /// Credentials that were read and checked.
     static func read(_ times: TokenTimes?, place: String, user: String?, now: Timestamp) -> Finding {
         let name = "credentials"
         let words = place + (user.map { ", user \($0)" } ?? "")
@@ -23,7 +22,6 @@ enum CredentialsFindings {
         return Finding(name, .warning, detail, fix: "ask for new ones soon")
     }
 
-    /// Credentials that could not be used.
     static func refused(_ detail: String, _ source: CredentialsSource) -> Finding {
         if case .file(let path) = source, detail.contains("chmod 600") {
             return Finding("credentials", .misconfigured, "others can read \(path)", fix: "chmod 600 \(path)")
@@ -36,7 +34,6 @@ enum CredentialsFindings {
         return Finding("credentials", .misconfigured, detail, fix: remedy)
     }
 
-    /// Whether this machine's clock is plausible.
     static func clock(now: Timestamp, issued: Int64?) -> Finding {
         let remedy = "set the clock, or turn on time synchronisation"
         // From 2025, since this program is not older, until 2100.

@@ -7,7 +7,6 @@ import Terminal
 struct Doctor {
     let options: ConnectionOptions
     var environment = ProcessInfo.processInfo.environment
-    /// Called with each finding at once.
     let report: (Finding) -> Void
 
     func run() async {
@@ -74,7 +73,6 @@ struct Doctor {
         return .of(answer, isInScreen: environment["STY"].map { !$0.isEmpty } ?? false)
     }
 
-    /// Runs the token command once, and reports the result.
     private func ask(_ command: TokenCommand, user: String?, now: Timestamp) async -> RelayCredentials? {
         do {
             let token = try await command.token(isQuiet: true)
@@ -88,7 +86,6 @@ struct Doctor {
         }
     }
 
-    /// Reports why there is no plan.
     private func tell(_ error: any Error, _ source: CredentialsSource) {
         switch error {
         case RelayError.invalidCredentials(let words): report(CredentialsFindings.refused(words, source))

@@ -2,7 +2,6 @@ import Platform
 import Relay
 import RelayNetwork
 
-/// The findings about files and folders.
 enum FileFindings {
     static func configuration(flag: String?, _ environment: [String: String]) -> Finding {
         let name = "configuration"
@@ -86,7 +85,6 @@ enum FileFindings {
             fix: "allow writing to the file and its folder")
     }
 
-    /// The size of a store with its write-ahead log.
     private static func bytes(ofStore path: String) -> UInt64 {
         var sum: UInt64 = 0
         for file in [path, path + "-wal"] {

@@ -24,7 +24,6 @@ struct Finding: Hashable, Sendable {
         }
     }
 
-    /// The name of the check.
     let check: String
     let outcome: Outcome
     /// What was found; never a secret.

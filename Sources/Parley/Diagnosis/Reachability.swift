@@ -2,7 +2,6 @@ import Platform
 
 /// The steps before a server's greeting: the DNS lookup and the TCP connection. Both block.
 enum Reachability {
-    /// A socket address of a host.
     struct Endpoint: Hashable, Sendable {
         let family: Int32
         let bytes: [UInt8]
@@ -62,7 +61,6 @@ enum Reachability {
         return last
     }
 
-    /// Why a step failed, in the system's words.
     struct Failure: Error, Hashable, Sendable {
         let words: String
     }

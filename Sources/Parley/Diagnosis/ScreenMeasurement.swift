@@ -3,7 +3,6 @@ import Terminal
 
 /// Measures the cost of a key and a message for the screen's thread, compared with the minimum for any such program.
 struct ScreenMeasurement {
-    /// The messages that the conversation receives.
     let messages: Int
     /// The keys typed under each load.
     let keys: Int
@@ -54,7 +53,6 @@ struct ScreenMeasurement {
 
     // MARK: Keys
 
-    /// Types into the conversation while messages arrive.
     private func type(in network: NetworkState, rate: Int, topics: Int) -> MeasuredScreen {
         let model = joined()
         model.network = network

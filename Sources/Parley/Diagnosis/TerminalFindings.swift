@@ -2,7 +2,6 @@ import Terminal
 
 /// The findings about the terminal and the locale: a pure function of what was looked up.
 enum TerminalFindings {
-    /// What is known about focus reports.
     enum FocusWord: Hashable, Sendable {
         /// There is no terminal to ask.
         case unknown

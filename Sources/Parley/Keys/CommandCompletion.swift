@@ -1,4 +1,3 @@
-/// The completion of a half-typed command.
 struct CommandCompletion: Hashable, Sendable {
     /// The text, completed as far as it is unambiguous.
     let text: String

@@ -20,7 +20,6 @@ extension SlashCommand {
             var isNeeded: Bool { !shown.isEmpty && shown.first != "[" }
         }
 
-        /// What Tab completes after the name.
         enum Completion: Hashable, Sendable {
             case nothing, topics, mutedTopics, people, addresses, commands, postboxes
             /// The values of `in:` and `from:`.
@@ -46,7 +45,6 @@ extension SlashCommand {
         let argument: Argument
         let completion: Completion
         let needs: Set<Need>
-        /// Its help.
         let words: String
         /// Parses the command; nil if its argument is invalid.
         let read: @Sendable (CommandText) throws(Failure) -> SlashCommand?
@@ -67,7 +65,6 @@ extension SlashCommand {
         func hash(into hasher: inout Hasher) { hasher.combine(name) }
     }
 
-    /// All commands, in the order of the help.
     static let entries: [Entry] = [
         Entry(
             "join", aka: ["go"], unlikeWords: ["j"], takes: .name("TOPIC"), completing: .topics,
@@ -201,7 +198,6 @@ extension SlashCommand {
         Entry("quit", aka: ["exit", "bye"], "leave Parley") { _ in .quit },
     ]
 
-    /// The command with this name or alias.
     static func entry(named name: some StringProtocol) -> Entry? { byName[name.lowercased()] }
 
     private static let byName = Dictionary(

@@ -42,7 +42,6 @@ struct CommandText {
 
     var wordIfAny: String? { word.isEmpty ? nil : word }
 
-    /// The first word, and the rest.
     var parts: (first: String, rest: String) {
         let first = text.prefix { !$0.isWhitespace }
         return (String(first), String(text.dropFirst(first.count).drop { $0.isWhitespace }))

@@ -1,6 +1,5 @@
 import Terminal
 
-/// The actions of the keys that work everywhere.
 enum EverywhereKey: String, KeyAction {
     static let title = "Everywhere"
     static let tableName = "everywhere"

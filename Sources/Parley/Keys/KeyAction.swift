@@ -13,7 +13,6 @@ protocol KeyAction: CaseIterable, Hashable, Sendable where AllCases == [Self] {
 }
 
 extension KeyAction {
-    /// A case's name in kebab case.
     static func name(ofCase text: String) -> String {
         text.reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) }
     }
@@ -26,7 +25,6 @@ extension KeyAction where Self: RawRepresentable, RawValue == String {
 /// The standard keys of an action, with its help.
 struct KeyBinding: Hashable, Sendable {
     let keys: [Key]
-    /// The help.
     let words: String
     /// The text on the hint line; nil to leave it out there.
     let hint: String?

@@ -36,7 +36,6 @@ struct KeyMap: Hashable, Sendable {
         let words: SafeText
     }
 
-    /// The actions of one table, in order.
     struct Table: Hashable, Sendable {
         let title: String
         /// The table's name in the configuration.
@@ -107,12 +106,10 @@ struct KeyMap: Hashable, Sendable {
     // MARK: Dispatch
 
     enum Meaning<Action: KeyAction>: Hashable, Sendable {
-        /// An action of the pane.
         case own(Action)
         case everywhere(EverywhereKey)
         /// Edits a text; with the key to pass to the editor.
         case editing(Key)
-        /// The beginning of a chord.
         case beginning
         case nothing
     }
@@ -182,7 +179,6 @@ struct KeyMap: Hashable, Sendable {
 // MARK: - Changes by the configuration
 
 extension KeyMap {
-    /// The configured keys of an action.
     struct Change: Hashable, Sendable {
         /// The action as written: `next-unread`, or `postbox.reply` for one table only.
         let name: String
@@ -287,7 +283,6 @@ struct KeySetting: Hashable, Sendable, Decodable {
     }
 }
 
-/// A key, a list of keys, or `none`.
 private struct KeyList: Decodable {
     let sequences: [KeySequence]
 

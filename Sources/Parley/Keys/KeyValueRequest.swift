@@ -3,7 +3,6 @@ import Relay
 /// A request to the network's key-value store, made with `/kv`.
 enum KeyValueRequest: Hashable, Sendable {
     case get(String)
-    /// Put or delete a key.
     case change(Change)
     /// Delete a key with its history.
     case purge(String)
@@ -36,7 +35,6 @@ enum KeyValueRequest: Hashable, Sendable {
         }
     }
 
-    /// The first word or quoted phrase, and the rest.
     private static func split(_ text: Substring) -> (word: Substring, rest: Substring) {
         if text.first == "\"", let end = text.dropFirst().firstIndex(of: "\"") {
             return (text[..<end].dropFirst(), text[end...].dropFirst().drop { $0.isWhitespace })
@@ -100,7 +98,6 @@ extension KeyValueRequest {
         }
     }
 
-    /// A key's history, oldest first.
     static func words(_ changes: [KeyValueChange], of key: String) -> String {
         guard !changes.isEmpty else { return "\(key) has no history." }
         let parts = changes.map { change in
@@ -110,7 +107,6 @@ extension KeyValueRequest {
         return "\(key): \(parts.joined(separator: ", "))"
     }
 
-    /// A watched change.
     static func words(_ change: KeyValueChange) -> String {
         change.stored.map { words($0) } ?? "\(change.key) was removed (revision \(change.revision))"
     }

@@ -1,20 +1,17 @@
 import Relay
 import Terminal
 
-/// A command typed into the compose pane.
 enum SlashCommand: Hashable, Sendable {
     case join(String)
     case leave(String?)
     case say(String)
     case post(user: String, postbox: String, subject: String?, text: String)
-    /// Begins a letter to an address.
     case write(to: String)
     /// The unsent line with a number, or all of them.
     case resend(Int?)
     case discard(Int?)
     case unsent
     case history
-    /// The next part of the list in view.
     case more
     case edit
     case search(String)
@@ -52,7 +49,6 @@ enum SlashCommand: Hashable, Sendable {
     case topics(String)
     case next
     case keyValue(KeyValueRequest)
-    /// The answers to requests about keys.
     case keyResults
     case close
     case disconnect
@@ -170,7 +166,6 @@ enum SlashCommand: Hashable, Sendable {
     /// Whether a text begins with a slash and a command's name, possibly after whitespace.
     static func isCommand(_ text: some StringProtocol) -> Bool { entry(of: text) != nil }
 
-    /// The command that a text begins with.
     static func entry(of text: some StringProtocol) -> Entry? {
         let begun = text.drop { $0.isWhitespace }
         guard begun.first == "/" else { return nil }

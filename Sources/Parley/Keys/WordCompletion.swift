@@ -13,10 +13,8 @@ struct WordCompletion: Hashable, Sendable {
 
     /// The longest word, in characters.
     static let wordLimit = 64
-    /// The most choices.
     static let choiceLimit = 100
 
-    /// The text shown in place of the word.
     var shown: String { chosen.map { choices[$0] } ?? typed }
 
     mutating func advance(by step: Int) {

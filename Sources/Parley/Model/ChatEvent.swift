@@ -5,9 +5,7 @@ import Terminal
 /// Everything that can happen to the interactive client: the terminal's input, the core's news, and the passing of
 /// time.
 enum ChatEvent: Equatable, Sendable {
-    /// The chat is brought to the front of its window.
     case front(ChatDestination)
-    /// Input for another chat of the window.
     case inputElsewhere(InputEvent)
     case behindOthers
     /// The glances of all chats of the window, and this one's place.
@@ -42,7 +40,6 @@ enum ChatEvent: Equatable, Sendable {
     case statusChanged(ConnectionStatus)
     /// Events of a joined topic or pattern, by its name as joined.
     case topic(String, [TopicEvent])
-    /// History of a joined topic or pattern.
     case past(String, PastNews)
     /// The progress of the user's own message.
     case published(PublishNews)
@@ -80,14 +77,11 @@ enum ChatEvent: Equatable, Sendable {
         case glance(LabReport)
         /// The lab has ended, and the connection is direct again.
         case over(LabReport)
-        /// The lab could not begin.
         case failed(error: String)
-        /// An act failed.
         case refused(LabAct.Name, error: String)
     }
 
     enum ConfigurationNews: Equatable, Sendable {
-        /// The chat's settings have changed.
         case changed(ChatSettings)
         /// Connection settings have changed, which take effect at the next start.
         case forNextStart
@@ -97,7 +91,6 @@ enum ChatEvent: Equatable, Sendable {
         case mended
     }
 
-    /// Answers of the local store to a search.
     enum SearchNews: Equatable, Sendable {
         /// The matches, newest first, and whether there are no more. `asker` is the place of another chat of the window
         /// that asked; nil for this one.
@@ -117,9 +110,7 @@ enum ChatEvent: Equatable, Sendable {
         /// they could not be listed.
         case changed(PostboxAct, Postbox, all: [Postbox]?)
         case failed(PostboxAct, RelayError)
-        /// The letters sent from here, newest first.
         case sent([KeptLetter])
-        /// Why the sent letters are unknown.
         case sentFailed(String)
     }
 
@@ -139,13 +130,11 @@ enum ChatEvent: Equatable, Sendable {
         /// The answer to `readPortion`.
         case portion(request: UInt64, LetterPortion)
         case portionFailed(request: UInt64, RelayError)
-        /// A new letter.
         case created(PostboxMessage)
         /// The number of letters whose deletion has an outcome so far.
         case deleting(done: Int)
         case deleted(BulkDeletion)
         case saving(LetterFile.Outcome)
-        /// The status of the subscription to new letters.
         case subscription(PlatformSubscriptionStatus)
     }
 }

@@ -22,7 +22,6 @@ final class ChatModel {
     var notices = Notices()
     /// The latest lists, whose numbers commands refer to.
     var listed = Listed()
-    /// The lab; nil unless it was opened.
     var lab: LabDesk?
     /// What was announced in a session without a screen; nil with a screen.
     var spoken: Spoken?
@@ -60,7 +59,6 @@ final class ChatModel {
         return lastNumber
     }
 
-    /// The permanent id of a new message, and its number.
     func newMessage() -> (id: String, number: UInt64) {
         let number = newNumber()
         return ("\(origin)-\(number)", number)

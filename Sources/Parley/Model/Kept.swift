@@ -2,7 +2,6 @@ import Relay
 
 /// The user's state at the end of the last run, as stored locally.
 struct KeptDesk: Equatable, Sendable {
-    /// The joined topics, in order.
     var topics: [String] = []
     /// The drafts, by conversation; by an empty name if none was open.
     var drafts: [String: String] = [:]
@@ -14,7 +13,6 @@ struct KeptDesk: Equatable, Sendable {
     /// The topics and patterns muted besides those of the configuration.
     var muted: [String] = []
     var choices = DeskChoices()
-    /// What was in view, if known.
     var place: Place?
     /// Whether the store is read-only, so that nothing can be saved.
     var isReadOnly = false
@@ -62,7 +60,6 @@ struct DeskChoices: Hashable, Sendable {
         case unreadLettersAlone
         /// Whether the connection is kept while the user looks elsewhere; nil if not chosen.
         case keepsConnection
-        /// Whether suspension was explained to the user.
         case suspensionExplained
 
         /// Its name in the local store, which must not change.
@@ -119,11 +116,9 @@ extension KeptPublish {
     }
 }
 
-/// A joined topic's messages in the local store.
 struct KeptTopic: Equatable, Sendable {
     /// The newest messages, oldest first.
     var messages: [TopicMessage] = []
-    /// The gaps between them.
     var gaps: [KeptGap] = []
     /// Whether the store has no older messages.
     var isComplete = true

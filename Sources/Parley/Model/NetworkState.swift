@@ -1,6 +1,5 @@
 import Relay
 
-/// The state of the network and its conversations.
 struct NetworkState: Equatable, Sendable {
     var identity: Identity
     /// The rights of the credentials; nil if the network has not reported them.
@@ -21,14 +20,12 @@ struct NetworkState: Equatable, Sendable {
     var outbox = OutboxState()
     /// The topics to join once the local store is open; nil after that.
     var opening: [String]?
-    /// Whether the user's state is saved to the local store.
     var keepsDesk = false
     /// Whether unsent messages outlive the program.
     var keepsOutbox = false
 
     init(identity: Identity, status: ConnectionStatus) { (self.identity, self.status) = (identity, status) }
 
-    /// When the connection was lost and came back.
     struct ConnectionTimes: Equatable, Sendable {
         /// When the current attempt to connect began, if there is one.
         var attemptBegan: ContinuousClock.Instant?
@@ -36,7 +33,6 @@ struct NetworkState: Equatable, Sendable {
         var lostAt: Moment?
         /// The last outage that has ended, for the title; nil during an outage.
         var recovery: Recovery?
-        /// When a key last asked for a connection attempt.
         var lastNudge: ContinuousClock.Instant?
     }
 
@@ -81,20 +77,17 @@ struct Identity: Hashable, Sendable {
     var ownName: String? { isNamed && !user.isEmpty ? user : nil }
 }
 
-/// An outage that has ended.
 struct Recovery: Hashable, Sendable {
     let lasted: Duration
     /// Until when the title shows it.
     let until: ContinuousClock.Instant
 
-    /// How long the title shows it.
     static let time = Duration.seconds(8)
 
     /// How long the outage lasted; nil once the title no longer shows it.
     func shown(at now: ContinuousClock.Instant) -> Duration? { now < until ? lasted : nil }
 }
 
-/// A message handed to the client core.
 struct Outgoing: Hashable, Sendable {
     enum Item: Hashable, Sendable {
         case line(conversation: String)

@@ -17,13 +17,11 @@ struct Notices: Equatable, Sendable {
         if let shown, shown.isAnswer, shown.kind == .information { self.shown = nil }
     }
 
-    /// Dismisses the notice if it has this subject.
     mutating func withdraw(about subject: Notice.Subject) {
         if shown?.subject == subject { shown = nil }
     }
 }
 
-/// A sentence for the user.
 struct Notice: Hashable, Sendable {
     enum Kind: Hashable, Sendable { case information, failure }
     /// The subject of a notice, which is dismissed early once that is settled.
@@ -37,7 +35,6 @@ struct Notice: Hashable, Sendable {
         case quitting
         /// The typed text is invalid; it stays to be corrected.
         case mistake
-        /// A single event.
         case event
     }
     let kind: Kind

@@ -1,12 +1,10 @@
 import Terminal
 
-/// What is in view, and the user's place in it.
 struct Screen: Equatable, Sendable {
     var view = MainView.welcome
     /// The views that Escape returns to, last one first.
     var trail: [MainView] = []
     var focus = Focus.compose
-    /// The keys of an unfinished chord.
     var chord: [Key] = []
     /// Whether ^C was just pressed on an empty compose pane.
     var quitIsArmed = false
@@ -18,11 +16,8 @@ struct Screen: Equatable, Sendable {
     var visits: [Place] = []
     /// The jump between unread topics, until the user goes elsewhere.
     var jump: Jump?
-    /// The latest choices in the palette, newest first.
     var choices: [PaletteItem.Target] = []
-    /// The last title given to the terminal.
     var title = ""
-    /// The parts of that title.
     var titleWords: ChatModel.TitleWords?
     /// Whether news arrives faster than the screen can take it.
     var isBehind = false
@@ -56,7 +51,6 @@ struct Sidebar: Hashable, Sendable {
 struct Jump: Hashable, Sendable {
     /// Where it began, and finally returns to.
     let origin: Place
-    /// Where it has led so far.
     let present: Place
 }
 

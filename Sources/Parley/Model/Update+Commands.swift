@@ -222,7 +222,6 @@ extension ChatModel {
         return effects
     }
 
-    /// Disconnects; asks first if messages are queued.
     private func disconnectUnlessUnsent() -> ChatEffects {
         guard !network.outbox.messages.isEmpty else { return disconnect() }
         ask(.disconnect, "\(Self.unsentWords(network.outbox.messages.count)). Disconnect anyway?")

@@ -319,7 +319,6 @@ private enum ListKey {
     }
 }
 
-/// The line breaks omitted from the end of a paste.
 struct OmittedBreaks: Hashable, Sendable {
     let breaks: String
     /// The length of the text then, to detect changes.
@@ -328,7 +327,6 @@ struct OmittedBreaks: Hashable, Sendable {
 }
 
 extension InputEvent {
-    /// Whether it comes from the keyboard or the mouse.
     fileprivate var isTyped: Bool {
         switch self {
         case .key, .paste, .pasteCut, .mouse: true

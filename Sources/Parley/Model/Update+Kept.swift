@@ -135,7 +135,6 @@ extension ChatModel {
         let isKept: Bool
         /// The revision of the joined topics and their order.
         let topics: UInt64
-        /// The number of lines that the editor has kept.
         let lines: Int
         let choices: DeskChoices
         /// The place in view, or below the view.

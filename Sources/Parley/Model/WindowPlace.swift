@@ -3,7 +3,6 @@ import Terminal
 
 /// A chat's place in a window with several, one for each network.
 struct WindowPlace: Equatable, Sendable {
-    /// Whether it is the window's only chat.
     var isAlone = true
     var isInFront = true
     /// The chat from which Alt-a led here, and to which it returns once nothing is unread.
@@ -21,7 +20,6 @@ struct WindowPlace: Equatable, Sendable {
 
 /// A summary of a chat, shown while another one is in front.
 struct ChatGlance: Equatable, Sendable {
-    /// A joined topic or pattern.
     struct Topic: Equatable, Sendable {
         let name: String
         let unread: Int
@@ -49,7 +47,6 @@ struct ChatGlance: Equatable, Sendable {
         }
     }
 
-    /// The network's name.
     let name: String
     let symbol: String
     let kind: StatusText.Kind
@@ -58,7 +55,6 @@ struct ChatGlance: Equatable, Sendable {
     let letters: Int
     /// Whether there is a draft outside any topic.
     let hasText: Bool
-    /// The messages that wait to be sent.
     let queued: Int
 
     init(_ model: ChatModel, named name: String, isInFront: Bool) {
@@ -95,9 +91,7 @@ enum ChatDestination: Hashable, Sendable {
     case place(Place)
     /// The next unread topic, mentions first.
     case unread
-    /// A search result, with its query.
     case found(FoundMessage, SearchQuery)
-    /// The last view.
     case last
 }
 

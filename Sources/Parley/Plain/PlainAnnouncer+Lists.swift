@@ -79,7 +79,6 @@ extension PlainAnnouncer {
 
     // MARK: Search results
 
-    /// A search result with the messages around it.
     private func around(_ excerpt: Excerpt, _ model: ChatModel) -> [String] {
         if let failure = excerpt.failure { return [failure] }
         let conversation = excerpt.conversation

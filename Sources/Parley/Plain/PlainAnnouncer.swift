@@ -44,7 +44,6 @@ struct PlainAnnouncer {
     /// The number of search results announced.
     var saidFound = 0
 
-    /// The lines to write after an event.
     mutating func lines(
         after event: ChatEvent, _ effects: [CoreEffect], _ model: ChatModel
     ) -> [String] {
@@ -227,7 +226,6 @@ struct PlainAnnouncer {
         }
     }
 
-    /// Announces the message that a find has led to.
     private mutating func selected(_ model: ChatModel) -> [String] {
         guard model.screen.marks.selection != selection else { return [] }
         selection = model.screen.marks.selection

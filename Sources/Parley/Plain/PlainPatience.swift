@@ -21,7 +21,6 @@ extension ChatModel {
         ["y", "yes", "n", "no"].contains(line.lowercased().filter { !$0.isWhitespace })
     }
 
-    /// Whether all requests are done.
     var isSettled: Bool {
         guard network.opening == nil, network.outbox.messages.isEmpty, network.outbox.awaitedAnswers == 0 else {
             return false

@@ -4,11 +4,9 @@ import Relay
 ///
 /// A pure value. A message that is sent again or dropped no longer counts.
 struct PlainRefusals {
-    /// The refused messages by id.
     private var messages: [String: (number: Int, failure: CommandFailure)] = [:]
     /// The first line that failed, and the number of them.
     private var commands: (first: CommandFailure, count: Int)?
-    /// Why reading the input failed.
     var input: CommandFailure?
     private var lastNumber = 0
 

@@ -8,7 +8,6 @@ import Terminal
 
 /// The interactive client without a screen, which reads and writes lines. It uses the same model as the screen.
 struct PlainSession {
-    /// Input besides the core's news.
     private enum Input {
         case lines([String])
         /// A line that was dropped; reading continues.

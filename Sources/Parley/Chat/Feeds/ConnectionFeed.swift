@@ -3,7 +3,6 @@ import Relay
 /// The connection, its state, and the user's identity.
 actor ConnectionFeed {
     enum Request: Equatable, Sendable {
-        /// Whether the user is present.
         case setActive(Bool)
         /// What happens to the connection while the user is away.
         case setSuspension(LifecyclePolicy)

@@ -1,6 +1,5 @@
 import Relay
 
-/// The network's key-value store.
 actor KeyValueFeed {
     enum Request: Equatable, Sendable {
         /// Carry out a request about keys, answered by a `keys` event.
@@ -45,7 +44,6 @@ actor KeyValueFeed {
         }
     }
 
-    /// Reports each change of the matching keys.
     private func watch(_ pattern: String) -> Task<Void, Never> {
         core.begin { [core] in
             if core.client.status.state != .connected {

@@ -110,7 +110,6 @@ actor LettersFeed {
         core.begin { await self.follow(after: Self.firstPause) }
     }
 
-    /// The backoff after letters could not be followed.
     private static let firstPause = Duration.seconds(5)
     private static let longestPause = Duration.seconds(60)
 

@@ -8,7 +8,6 @@ actor NotifierFeed {
     private let tasks: ChatTasks
     private var isRunning = false
 
-    /// The most time that the command may take.
     private static let limit = Duration.seconds(10)
 
     init(_ queue: EventQueue, _ tasks: ChatTasks) { (self.queue, self.tasks) = (queue, tasks) }

@@ -11,7 +11,6 @@ struct SearchFeed: Sendable {
     }
 
     private let core: FeedCore
-    /// Runs one search at a time.
     private let inOrder: SerialTasks
 
     init(_ core: FeedCore) { (self.core, inOrder) = (core, SerialTasks(core.tasks, core.queue)) }

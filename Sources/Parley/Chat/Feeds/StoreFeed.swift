@@ -10,7 +10,6 @@ actor StoreFeed {
         case keepLine(KeptLine)
         /// Save a draft; an empty one is removed. It may take a moment.
         case keepDraft(Draft)
-        /// Save whether a name is ignored.
         case keepIgnored(String, Bool)
         /// Save whether a topic or pattern is muted.
         case keepMuted(String, Bool)

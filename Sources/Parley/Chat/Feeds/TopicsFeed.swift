@@ -16,7 +16,6 @@ actor TopicsFeed {
         case publish(id: String, topic: String, text: String)
         /// Hand an unsent line to the core once more, under its id.
         case sendAgain(id: String, topic: String, text: String)
-        /// Discard unsent lines and letters.
         case drop(ids: [String])
     }
 

@@ -2,7 +2,6 @@ import NIOConcurrencyHelpers
 import Relay
 import RelayLab
 
-/// The chat's lab and its requests.
 actor LabFeed {
     enum Request: Equatable, Sendable {
         /// Route the connection through the lab's proxy and begin a rehearsal, answered by a `lab` event.
@@ -11,7 +10,6 @@ actor LabFeed {
         case perform([LabDeed])
         /// Start or stop reporting progress about once a second.
         case watch(Bool)
-        /// Save the recorded acts as a scenario file.
         case save(path: String)
         /// End it: restore everything, and connect directly to the server again.
         case end

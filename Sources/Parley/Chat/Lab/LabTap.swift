@@ -62,7 +62,6 @@ final class LabTap: Sendable {
         }
     }
 
-    /// The arrival of another writer's message, if it counts.
     private func arrival(
         on topic: String, by subscription: String, _ sequence: UInt64, _ isRecovered: Bool
     ) -> LabEvent.Kind? {

@@ -64,7 +64,6 @@ struct InboxListCommand: AsyncParsableCommand {
     /// By default as many as on a page of the chat.
     private var pageLimit: Int { limit ?? (all ? RelayClient.maximumPage : 25) }
 
-    /// Prints the stored letters, if there are any.
     private func writeKept(_ plan: ConnectionPlan) async {
         await StoreAccess.readKept(plan) { store in
             var token = nextToken

@@ -75,7 +75,6 @@ struct InboxSaveCommand: AsyncParsableCommand {
 }
 
 extension PostboxMessage {
-    /// The header lines for people.
     var heading: [String] {
         [
             "from    \(from.map { Output.safe($0) } ?? "–")", "to      \(Output.safe(postboxId))",
@@ -85,7 +84,6 @@ extension PostboxMessage {
 
     var fileName: String { LetterFile.name(of: from, at: createdAt) }
 
-    /// The text of the forwarded letter.
     func forwarded(under text: String?) -> String {
         let above = text.map { $0 + "\n\n" } ?? ""
         let line = "\(LetterSubject.forwardMark)from \(from ?? "–") to \(postboxId), \(createdAt.iso8601)"

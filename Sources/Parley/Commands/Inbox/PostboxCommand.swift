@@ -10,7 +10,6 @@ struct PostboxCommand: AsyncParsableCommand {
         ])
 }
 
-/// The options shared by the postbox commands.
 struct PostboxOptions: ParsableArguments {
     @OptionGroup var connection: ConnectionOptions
 
@@ -76,7 +75,6 @@ struct PostboxListCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints the stored postboxes, if there are any.
     private func writeKept(_ plan: ConnectionPlan) async {
         await StoreAccess.readKept(plan) { store in
             guard let kept = try await store.postboxes() else { return }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import RelayLab
 
-/// The options shared by the commands for rehearsals by hand.
 struct LabHandOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Random seed.", valueName: "number"))
     var seed: UInt64?

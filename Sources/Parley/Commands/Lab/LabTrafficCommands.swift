@@ -120,7 +120,6 @@ struct LabWatchCommand: AsyncParsableCommand {
 
     private struct State {
         var watch: LabWatch
-        /// The number of events already printed.
         var shown = 0
     }
 

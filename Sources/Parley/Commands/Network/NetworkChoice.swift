@@ -3,7 +3,6 @@ import Logging
 import Platform
 import RelayNetwork
 
-/// The network that an administrator's command applies to.
 struct NetworkChoice: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -36,7 +35,6 @@ struct NetworkChoice: ParsableArguments {
     }
 }
 
-/// How long the credentials that a command writes are valid.
 struct ExpiryOption: ParsableArguments {
     @Option(help: ArgumentHelp("How long the credentials are valid, such as 12h or 30d.", valueName: "length"))
     var expires: String?

@@ -51,7 +51,6 @@ struct NetworkClusterStartCommand: AsyncParsableCommand {
         if !json { Output.line("use it by parley --profile \(LocalCluster.name)") }
     }
 
-    /// The current configuration file.
     private func profiles() throws(CommandFailure) -> ProfileWriter {
         try ProfileWriter(flag: config, ProcessInfo.processInfo.environment)
     }

@@ -96,7 +96,6 @@ struct NetworkStatusCommand: AsyncParsableCommand {
         try await Self.write(choice.directory(), json: json)
     }
 
-    /// Reports on a network on several servers.
     static func write(_ directory: NetworkDirectory, json: Bool) async throws {
         let report = try await directory.report()
         let addresses = try directory.cluster()?.servers ?? []

@@ -14,7 +14,6 @@ extension NetworkReport {
         ]
     }
 
-    /// The lines for people.
     var lines: [String] {
         let answering = servers.count(where: \.answers)
         var lines = ["\(network): \(answering) of \(servers.count) servers answer" + connected]

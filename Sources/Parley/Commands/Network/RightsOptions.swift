@@ -4,7 +4,6 @@ import RelayNetwork
 
 extension AccessRights.KeyValueAccess: ExpressibleByArgument {}
 
-/// What a user may do on the network.
 struct RightsOptions: ParsableArguments {
     enum Answer: String, ExpressibleByArgument, CaseIterable { case yes, no }
 
