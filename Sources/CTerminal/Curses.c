@@ -17,7 +17,7 @@ static SCREEN *screen;
 int cterminal_look_up(const char *type) {
     int status = 0;
     if (setupterm(type, STDOUT_FILENO, &status) == ERR) {
-        // 1 is a type that is known and is no screen, such as a printer.
+        // 1: a known type that is no screen, such as a printer.
         return status < 0 ? -2 : status == 0 ? -1 : -4;
     }
     const int colors = tigetnum("colors");
@@ -27,7 +27,7 @@ int cterminal_look_up(const char *type) {
 }
 
 bool cterminal_open(const char *type) {
-    // The window's size counts, not what LINES and COLUMNS claim.
+    // Use the window's size rather than LINES and COLUMNS.
     use_env(FALSE);
     use_tioctl(TRUE);
     screen = newterm(type, stdout, stdin);
@@ -40,7 +40,7 @@ bool cterminal_open(const char *type) {
     nonl();
     scrollok(stdscr, FALSE);
     leaveok(stdscr, FALSE);
-    // Input is not ncurses's: it has no reason to look for some before each line that it writes.
+    // ncurses does not read the input, so it need not check for any before each line that it writes.
     typeahead(-1);
     return true;
 }
@@ -90,7 +90,7 @@ void cterminal_put(int row, int column, uint32_t base, uint32_t mark1, uint32_t 
     }
 }
 
-// Where ncurses puts bytes that are not for the terminal at once; one thread has ncurses, and these with it.
+// Where `collect` puts bytes instead of the terminal. Only the thread that uses ncurses touches these.
 static uint8_t *collected;
 static size_t collected_count;
 static size_t collected_capacity;

@@ -1,10 +1,9 @@
 // Everything that runs in a signal handler. Only async-signal-safe calls: write, tcsetattr, tcflush, poll, sigaction,
 // raise, pthread_kill, alarm, clock_gettime and their like.
 //
-// A signal that asks for the end or for a stop is handed to the loop through a pipe, and an alarm is set: a loop that
-// is blocked, in a write to a stalled terminal for instance, never acts, and then the handler does. A crash is handled
-// at once. The terminal is touched on the session's own thread only, so that no half-written frame can follow the
-// restore.
+// A signal that asks for the end or for a stop is handed to the loop through a pipe, and an alarm is set: if the loop
+// is blocked, in a write to a stalled terminal for instance, the handler acts instead. A crash is handled at once. Only
+// the session's own thread touches the terminal, so that no half-written frame can follow the restore.
 
 #define _GNU_SOURCE 1
 #define _DARWIN_C_SOURCE 1
@@ -25,7 +24,7 @@
 
 enum { string_capacity = 1024, loop_grace_seconds = 3, signal_limit = 64 };
 
-// Faults, and everything else that ends a process unasked.
+// Faults, and other signals whose default action ends the process.
 static const int crash_signals[] = {SIGSEGV, SIGABRT, SIGILL,  SIGTRAP, SIGBUS,  SIGFPE,
                                     SIGSYS,  SIGPIPE, SIGXCPU, SIGXFSZ, SIGUSR1, SIGUSR2};
 static const int death_signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
@@ -66,7 +65,7 @@ static bool can_write(int fd, int milliseconds) {
 }
 
 static void write_all(int fd, const uint8_t *bytes, size_t count) {
-    // A terminal that is not read would block the process's end, so its queued output is thrown away.
+    // A terminal that no one reads would keep the process from ending, so its queued output is discarded.
     if (!can_write(fd, 100)) {
         tcflush(fd, TCOFLUSH);
         if (!can_write(fd, 0)) {
@@ -98,7 +97,7 @@ static void replay_errors(void) {
     }
 }
 
-/// Leaves the screen once; a process in the background would be stopped by tcsetattr, so SIGTTOU waits.
+/// Leaves the screen, once. SIGTTOU is blocked because tcsetattr would stop a background process.
 static void restore_terminal(void) {
     if (!atomic_exchange(&active, false)) {
         return;
@@ -179,7 +178,7 @@ void cterminal_stop(bool whole_group) {
     atomic_store(&stopping, false);
 }
 
-/// True when another thread than the session's runs the handler; the signal is then passed on.
+/// Passes a signal that another thread has received on to the session's thread; false if it did not.
 static bool passed_on(int number) {
     if (!has_session_thread || pthread_equal(pthread_self(), session_thread)) {
         return false;
@@ -194,18 +193,18 @@ static void handle_crash(int number, siginfo_t *info, void *context) {
     const int error = errno;
     restore_terminal();
     replay_errors();
-    // The earlier handler (a debugger's or the runtime's reporter) has the last word; mostly that is the default.
+    // The earlier handler (a debugger's, the runtime's reporter, usually the default) has the last word.
     sigaction(number, &previous_actions[number], NULL);
     errno = error;
-    // A fault happens again on return, at the place where it happened. A sent signal has to be sent again.
+    // On return a fault recurs where it happened; a signal that was sent has to be raised again.
     if (info == NULL || info->si_code <= 0) {
         set_unblocked(number);
         raise(number);
     }
 }
 
-/// True for a key that the terminal made a signal of while its modes were not the session's: on the way into a stop, or
-/// back from it. In the session's modes the same key is input.
+/// Whether the signal comes from a key pressed while the terminal's modes were not the session's: on the way into a
+/// stop or back from one. In the session's modes the same key is input.
 static bool was_key_for_others(int number, const siginfo_t *info) {
     if (number != SIGINT && number != SIGQUIT) {
         return false;
@@ -221,21 +220,22 @@ static bool was_key_for_others(int number, const siginfo_t *info) {
     if (!atomic_load(&active) || !atomic_load(&takes_keys)) {
         return true;
     }
-    // The session has switched such signals off by now. Where they are on, somebody else has changed the modes.
+    // By now the session has turned these signals off; if they are on, another program has changed the modes.
     struct termios modes;
     return tcgetattr(STDIN_FILENO, &modes) == 0 && (modes.c_lflag & ISIG) == 0;
 }
 
 static void take_death(int number, siginfo_t *info) {
-    // A closed terminal sends SIGHUP by its own way and by the shell's, which may be a while apart, and nobody is there
-    // to ask again.
+    // When a terminal closes, SIGHUP may come from the kernel and again from the shell, some time apart; that is no
+    // person asking twice.
     if (number == SIGHUP && atomic_load(&pending_death) != 0) {
         return;
     }
     if (!atomic_load(&active) && !has_session_thread) {
         cterminal_die(number);
     }
-    // Before it is passed on: another thread's signal says no more where it came from, and comes when all is over.
+    // Checked first, because a signal that is passed on loses its origin and arrives when the keys are the session's
+    // again.
     if (was_key_for_others(number, info) || passed_on(number)) {
         return;
     }
@@ -251,7 +251,7 @@ static void take_death(int number, siginfo_t *info) {
         notify(CTERMINAL_EVENT_DEATH);
         alarm(loop_grace_seconds);
     } else {
-        // Some programs ask twice within a moment; a person who asks again has waited.
+        // Some programs send the signal twice in quick succession; a person who asks again takes longer.
         const int64_t elapsed =
             (int64_t)(now.tv_sec - death_time.tv_sec) * 1000 + (now.tv_nsec - death_time.tv_nsec) / 1000000;
         if (elapsed >= 250) {
@@ -354,7 +354,7 @@ int cterminal_install(void) {
         wake_read = ends[0];
         wake_write = ends[1];
         atexit(restore_at_exit);
-        // A stack overflow leaves the handler no other place to run.
+        // After a stack overflow the handler has no other stack to run on.
         const size_t size = 64 * 1024;
         stack_t current;
         if (sigaltstack(NULL, &current) == 0 && (current.ss_flags & SS_DISABLE) != 0) {
@@ -382,10 +382,10 @@ int cterminal_install(void) {
 
 void cterminal_uninstall(bool ends_process) {
     if (ends_process && atomic_load(&pending_death) == 0 && installed[SIGHUP]) {
-        // Not for a moment is it the default's, which would end the process before its work is done.
+        // SIGHUP must never have its default action, which would end the process before its work is done.
         previous_actions[SIGHUP] = (struct sigaction){.sa_handler = SIG_IGN};
     }
-    // Between a request to die and death the watch stays: a shutdown that hangs is still ended.
+    // A pending death keeps its handler and the alarm, so that a shutdown that hangs is still ended.
     const int death = atomic_load(&pending_death);
     for (int number = 1; number < signal_limit; number++) {
         const bool watched = death != 0 && (number == SIGALRM || number == death);

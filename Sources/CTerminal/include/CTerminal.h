@@ -1,7 +1,7 @@
 #ifndef CTERMINAL_H
 #define CTERMINAL_H
 
-// The feature macros are here and not in the build settings, which Swift's importer does not see.
+// The feature macros are set here, because Swift's importer does not see those of the build settings.
 #define _XOPEN_SOURCE_EXTENDED 1
 #define NCURSES_WIDECHAR 1
 #define NCURSES_NOMACROS 1
@@ -36,30 +36,30 @@ static inline int cterminal_cursor_column(void) { return curscr != NULL ? getcur
 /// Makes the next update paint every cell, whatever ncurses believes is on the screen.
 static inline void cterminal_forget_screen(void) { clearok(curscr, TRUE); }
 
-/// Asks the terminal database about a type, while no terminal is open: its number of colours, or -1 for an unknown
-/// type, -2 for no database, -3 for a type that cannot place its cursor, -4 for one that is no screen.
+/// Looks up a type in the terminal database, while no terminal is open. Returns its number of colours, or -1 for an
+/// unknown type, -2 for no database, -3 for a type that cannot place the cursor, -4 for one that is no screen.
 int cterminal_look_up(const char *type);
 /// Opens ncurses on standard input and output for the terminal type `type`: raw, no echo, no newline translation.
 /// It does not say why it refuses a type; `cterminal_look_up` does.
 bool cterminal_open(const char *type);
 /// Ends what `cterminal_open` began, and frees it.
 void cterminal_close(void);
-/// Selects a UTF-8 character set for this process's text; false when the system has none.
+/// Selects a UTF-8 character set for this process; false if the system has none.
 bool cterminal_use_utf8(void);
 /// A string capability of the open terminal, or NULL.
 const char *cterminal_capability(const char *name);
 /// The number of columns that the C library gives `scalar`, or -1.
 int cterminal_width(uint32_t scalar);
-/// Gives a pair of colours its number, up to 32767; -1 is the terminal's own colour.
+/// Defines a colour pair, numbered up to 32767; -1 is the terminal's default colour.
 bool cterminal_define_pair(int pair, int foreground, int background);
 /// Puts one cell: a base and up to four marks (0: none). The bottom right corner does not scroll.
 void cterminal_put(int row, int column, uint32_t base, uint32_t mark1, uint32_t mark2, uint32_t mark3, uint32_t mark4,
                    uint32_t attributes, int pair);
-/// The bytes of a capability with two parameters, for what is written past ncurses: at most `capacity` of them; returns
-/// how many, none where the terminal has no such sequence.
+/// Stores a capability's sequence with two parameters, to be written past ncurses: at most `capacity` bytes. Returns
+/// their number, 0 if the terminal has no such sequence.
 size_t cterminal_capability_bytes(const char *name, int first, int second, uint8_t *bytes, size_t capacity);
-/// The bytes that lead from the attributes and the pair of colours of now to others; ncurses counts with these from
-/// then on, as if it had written them itself.
+/// Stores the sequence that changes the current attributes and colour pair to others. ncurses assumes from then on that
+/// it was sent.
 size_t cterminal_attribute_bytes(uint32_t attributes, int pair, uint8_t *bytes, size_t capacity);
 
 // MARK: the signal-safe restore
@@ -69,25 +69,25 @@ enum cterminal_event {
     CTERMINAL_EVENT_RESIZED = 1,
     /// SIGTSTP asks for `cterminal_stop`.
     CTERMINAL_EVENT_STOP = 2,
-    /// The process ran again after a stop, and the terminal's state is not known.
+    /// The process runs again after a stop; the terminal's state is unknown.
     CTERMINAL_EVENT_CONTINUED = 4,
     /// A signal asks for the end; `cterminal_pending_death` names it.
     CTERMINAL_EVENT_DEATH = 8
 };
 
-/// Makes a pipe that neither blocks nor outlives an exec; false with errno when it cannot.
+/// Makes a pipe that neither blocks nor outlives an exec; false with errno on failure.
 bool cterminal_make_pipe(int ends[2]);
 /// Installs every handler; terminal signals act on the calling thread from then on. Returns the readable end of the
 /// pipe that wakes a `poll`, or -1 with errno.
 int cterminal_install(void);
-/// Puts back the handlers that `cterminal_install` found. With `ends_process` a closed terminal is no news any more: it
-/// does not end the process before its work is done.
+/// Restores the handlers that `cterminal_install` found. With `ends_process`, SIGHUP is ignored from then on, so that a
+/// closed terminal does not end the process before its work is done.
 void cterminal_uninstall(bool ends_process);
-/// What the handlers write: `restore` to leave the screen, `enter` to take it again. Longer strings are refused.
+/// Sets what the handlers write: `restore` to leave the screen, `enter` to take it again. Longer strings are refused.
 bool cterminal_set_strings(const uint8_t *restore, size_t restore_count, const uint8_t *enter, size_t enter_count);
 /// Tells the handlers whether the terminal is in the session's modes now.
 void cterminal_set_active(bool active);
-/// Tells the handlers that the modes are about to be the shell's, in which keys become signals that are not ours.
+/// Tells the handlers that the modes are about to be the shell's, in which keys become signals meant for others.
 void cterminal_stop_taking_keys(void);
 /// Empties the pipe and returns the events as a set of `cterminal_event` bits.
 int cterminal_take_events(void);

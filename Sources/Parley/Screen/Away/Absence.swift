@@ -1,9 +1,9 @@
 import Relay
 
-/// The time from the person's leaving to their return, and what came in it: a pure value that says so in a sentence.
+/// A time away: when the person left and returned, and what came meanwhile.
 ///
-/// What came while the connection was suspended arrives after the return. It is waited for, until each topic is live
-/// again, though not for long.
+/// Messages missed while the connection was suspended arrive after the return. They are awaited until each topic is
+/// live again, for `patience` at most.
 struct Absence: Equatable, Sendable {
     struct First: Hashable, Sendable {
         let conversation: String
@@ -11,32 +11,32 @@ struct Absence: Equatable, Sendable {
         let time: Timestamp
     }
 
-    /// Why the connection was not there.
+    /// Why there was no connection.
     enum Rest: Hashable, Sendable {
         case stopped
         /// The terminal was out of focus for long.
         case suspended
     }
 
-    /// Shorter ones are not spoken of, unless the terminal was out of focus for so long that the connection rested.
+    /// Shorter absences are mentioned only if the connection was down meanwhile.
     static let shortest = Duration.seconds(60)
-    /// So long what was missed is waited for at most, once there is a connection.
+    /// The longest wait for missed messages, once connected.
     static let patience = Duration.seconds(5)
-    /// So long at least, as letters come beside the topics.
+    /// The shortest wait, as letters arrive apart from the topics.
     static let pause = Duration.seconds(1)
-    /// So far, in milliseconds, may the network's clock be ahead.
+    /// How far the network's clock may be ahead, in milliseconds.
     private static let clockSlack: Int64 = 1_000
 
     private let left: ContinuousClock.Instant
     private var returned: Moment?
-    /// Why the connection was not there in this time; nil where it was.
+    /// Why there was no connection meanwhile; nil if there was one.
     private(set) var rest: Rest?
     private var messages: [String: Int] = [:]
     private(set) var letters = 0
     private(set) var first: First?
-    /// The topics that were followed until the return.
+    /// The topics followed until the return.
     private var followed: Set<String> = []
-    /// Those among them of which something may still come.
+    /// Those of them in which messages may still arrive.
     private var awaited: Set<String> = []
     private var connectedAt: ContinuousClock.Instant?
     var isTold = false
@@ -48,11 +48,11 @@ struct Absence: Equatable, Sendable {
     // MARK: What happens
 
     mutating func rests(_ rest: Rest) {
-        // What has led to it comes first: a process that stops lets its connection go as well.
+        // The first cause counts: a process that is stopped loses its connection as well.
         if returned == nil, self.rest == nil { self.rest = rest }
     }
 
-    /// The person is back, who follows these topics.
+    /// Notes the person's return.
     mutating func end(at now: Moment, isConnected: Bool, topics: some Sequence<String>) {
         returned = now
         followed = Set(topics)
@@ -61,7 +61,7 @@ struct Absence: Equatable, Sendable {
         connectedAt = isConnected ? now.instant : nil
     }
 
-    /// The person leaves once more; false where they were here for more than a moment, so that this absence is over.
+    /// Continues this absence if the person leaves again; false if they stayed long enough to end it.
     mutating func goOn(at now: ContinuousClock.Instant) -> Bool {
         guard let returned, !isOver, returned.instant.duration(to: now) < Self.shortest else { return false }
         self.returned = nil
@@ -76,13 +76,13 @@ struct Absence: Equatable, Sendable {
         if returned != nil { connectedAt = now }
     }
 
-    /// There is none any more: what was missed comes with the next one.
+    /// What was missed comes with the next connection.
     mutating func disconnected() { connectedAt = nil }
 
-    /// All that was missed of a topic is here.
+    /// Notes that everything missed in a topic has arrived.
     mutating func caughtUp(_ topic: String) { if returned != nil { awaited.remove(topic) } }
 
-    /// Messages came. Of a topic that rested nobody knows which of them were said before the person left.
+    /// Counts messages, but none of a topic that rested: they may be from before the person left.
     mutating func take(_ lines: [StoredLine], in conversation: String) {
         guard returned == nil || followed.contains(conversation) else { return }
         for line in lines where !line.isOwn && isMissed(line.time) {
@@ -94,8 +94,8 @@ struct Absence: Equatable, Sendable {
 
     mutating func take(_ letter: PostboxMessage) { if isMissed(letter.createdAt) { letters += 1 } }
 
-    /// Whether anything may still be counted: of what was missed some may come after the person was told, who sees the
-    /// figures grow then.
+    /// Whether more may be counted: missed messages may arrive even after the person was told, and the figures then
+    /// grow.
     var isCounting: Bool { !isTold || rest != nil }
 
     private func isMissed(_ time: Timestamp) -> Bool {
@@ -105,17 +105,15 @@ struct Absence: Equatable, Sendable {
 
     // MARK: What is said
 
-    /// When the person can be told, as far as that is known: when all is here, or nothing is waited for any longer.
+    /// When the person can be told: once everything has arrived, or the wait is over. Nil while that is unknown.
     var due: ContinuousClock.Instant? {
         guard let returned, !isTold else { return nil }
         guard rest != nil else { return returned.instant }
         if awaited.isEmpty { return connectedAt?.advanced(by: Self.pause) }
-        // What would be no word now may become one, as far as more is to come.
+        // What is not worth telling now may become so as more arrives.
         return isWorthTelling ? connectedAt?.advanced(by: Self.patience) : nil
     }
 
-    /// Whether there is anything to say: something came while the program was stopped, or in more than a moment
-    /// elsewhere, or the connection was not there for long.
     var isWorthTelling: Bool {
         switch rest {
         case .suspended: true

@@ -1,7 +1,7 @@
 import Terminal
 
 extension Frame {
-    /// What came while the person was away, on the line above the text, where it moves nothing.
+    /// Draws what came while the person was away into the line above the text, where it moves nothing.
     func drawAbsence(in rule: Rect, columns: Int) {
         guard let words = model.absenceWords, columns > 2 else { return }
         let shown = SafeText(" \(words) ").truncated(columns: columns)

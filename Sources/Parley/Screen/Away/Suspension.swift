@@ -1,13 +1,13 @@
 import Relay
 
-/// What becomes of the connection while the person looks elsewhere. ^Z, a hang-up and the machine's sleep end it in any
-/// case, and where its terminal is detached it is not kept by `/notify on` either: nobody would hear of anything.
+/// What happens to the connection while the person looks elsewhere. ^Z, a hang-up and the machine's sleep always end
+/// it. While the terminal is detached, `/notify on` does not keep it either: no one would notice a notification.
 struct Suspension: Hashable, Sendable {
-    /// How long it is kept then; nil for as long as the person is away.
+    /// How long it is kept; nil to keep it for as long as the person is away.
     var time: Duration? = .seconds(120)
-    /// Whether the person wants it kept whatever that time is; nil where they have chosen nothing.
+    /// Whether the person wants it kept regardless of `time`; nil if they have not chosen.
     var keeps: Bool?
-    /// Whether tmux or screen, in which the client runs, has no terminal.
+    /// Whether the tmux or screen that the client runs in has no terminal attached.
     var isDetached = false
     var isExplained = false
 
@@ -15,7 +15,8 @@ struct Suspension: Hashable, Sendable {
 
     var policy: LifecyclePolicy { effectiveTime.map { .suspend(after: $0) } ?? .ignore }
 
-    /// A time as `/suspend-after` takes it: `5m`, `90s`, seconds without a unit; nil within for never. Nil for no time.
+    /// Parses an argument of `/suspend-after`: `5m`, `90s`, seconds without a unit; `.some(nil)` for never, nil if
+    /// invalid.
     static func time(_ text: String) -> Duration?? {
         if ["0", "off", "never"].contains(text.lowercased()) { return .some(nil) }
         guard let seconds = PastTime.seconds(text.lowercased()), seconds < 1e9 else { return nil }

@@ -1,7 +1,7 @@
 import Relay
 import Terminal
 
-// The person leaves and returns: what came meanwhile is told in a row, and whether the connection stays is up to them.
+// Leaving and returning: a row says what came meanwhile, and the person decides whether the connection stays.
 extension ChatModel {
     func leaveTerminal() {
         if attention.absence?.goOn(at: now.instant) != true { attention.absence = Absence(leftAt: now.instant) }
@@ -9,15 +9,15 @@ extension ChatModel {
 
     func returnToTerminal() {
         guard attention.absence != nil else { return }
-        // Of what rests nothing comes.
+        // Resting topics bring nothing.
         let followed = network.conversations.all.map(\.name).filter { !network.resting.topics.contains($0) }
         attention.absence?.end(at: now, isConnected: network.status.state == .connected, topics: followed)
-        // What was missed comes from now on, and is new though the person sees it come.
+        // Missed messages arrive from now on, and are new though the person sees them arrive.
         if attention.absence?.rest == .suspended { network.conversations.updateAll { $0.resume(at: now.wall) } }
         tellAbsence()
     }
 
-    /// When somebody who goes on doing nothing counts as away; nil for never.
+    /// When an idle person counts as away; nil for never.
     var idleDue: ContinuousClock.Instant? {
         guard hasScreen, attention.isWatched, attention.tracker.isForeground, let time = settings.idleTime else {
             return nil
@@ -31,12 +31,12 @@ extension ChatModel {
         return noteAttention(attention.tracker.handle(FocusTracker.Event.idle))
     }
 
-    /// A terminal was attached to tmux or screen, or none is any more.
+    /// Handles the first terminal that attaches to tmux or screen, or the last that detaches.
     func terminalChanged(isAttached: Bool) -> ChatEffects {
         network.log.record(isAttached ? .attached : .detached, at: now)
         let policy = attention.suspension.policy
         attention.suspension.isDetached = !isAttached
-        // First, so that the time out of focus begins with what counts from now on.
+        // First, so that the time out of focus begins under the new policy.
         let change: ChatEffects =
             attention.suspension.policy == policy ? [] : [.connection(.setSuspension(attention.suspension.policy))]
         return change + noteAttention(attention.tracker.handle(isAttached ? FocusTracker.Event.attached : .detached))
@@ -50,7 +50,7 @@ extension ChatModel {
         }
     }
 
-    /// Says what came, as soon as all of it is here; returns whether it was said now.
+    /// Says what came, once all of it has arrived; returns whether it did so now.
     @discardableResult
     func tellAbsence() -> Bool {
         guard let absence = attention.absence, let due = absence.due, due <= now.instant else { return false }
@@ -66,7 +66,7 @@ extension ChatModel {
             note("The connection was suspended meanwhile; \(Self.choice)")
             say("The connection rested meanwhile; \(Self.choice)")
         } else {
-            // The row above the text says it already, where there is one.
+            // The row above the text, if there is one, says it already.
             guard !hasScreen || layout(on: size).rule == nil else { return true }
             let words = sentence.prefix(1).uppercased() + String(sentence.dropFirst())
             say(words + wayToFirst(" ", " goes to the first.", otherwise: "."))
@@ -76,21 +76,22 @@ extension ChatModel {
 
     private static let choice = "/notify on keeps it, /notify off does not."
 
-    /// What the row says above the text: what came while the person was away; nil where there is nothing to say.
+    /// What the row above the text says of the absence; nil if nothing.
     var absenceWords: String? {
         guard let absence = attention.absence, absence.isTold else { return nil }
         return absence.sentence + wayToFirst(" · ", "", otherwise: "")
     }
 
-    private func wayToFirst(_ before: String, _ behind: String, otherwise: String) -> String {
+    private func wayToFirst(_ before: String, _ after: String, otherwise: String) -> String {
         guard attention.absence?.hasNews == true,
-            // Without a screen, what came in view was said.
+            // Without a screen, messages in view were printed already.
             let way = hasScreen ? settings.keys.label(of: .nextUnread) : unreadMessages > 0 ? "/next" : nil
         else { return otherwise }
-        return (otherwise.isEmpty ? "" : ".") + before + way + behind
+        return (otherwise.isEmpty ? "" : ".") + before + way + after
     }
 
-    /// Goes to the first of what came while the person was away; nil where nothing is told of that.
+    /// Goes to the first message that came while the person was away; nil if the row above the text does not tell of
+    /// any.
     func showFirstOfAbsence() -> ChatEffects? {
         guard let absence = attention.absence, absence.isTold else { return nil }
         attention.absence = nil
@@ -107,7 +108,6 @@ extension ChatModel {
         return []
     }
 
-    /// The row has been read.
     func dismissAbsence() { if attention.absence?.isTold == true { attention.absence = nil } }
 
     func keepConnection(_ keeps: Bool) -> ChatEffects {
@@ -133,7 +133,7 @@ extension ChatModel {
             return tell("The connection is suspended after \(Wording.length(time)) out of focus.")
         case .set(let time):
             attention.suspension.time = time
-            // Who names a time wants it to count.
+            // Naming a time means that it should count.
             if time != nil, attention.suspension.keeps == true { attention.suspension.keeps = nil }
             attention.suspension.isExplained = true
             let words = time.map { "is suspended after \(Wording.length($0)) out of focus" }

@@ -2,14 +2,13 @@ import Terminal
 
 /// The text being written. It takes keys in every state of the connection.
 struct Compose: Sendable {
-    /// The editor: grapheme-wise, with history and undo.
     var editor = LineEditor()
-    /// What Tab has completed last, and where the cursor stood then.
+    /// What Tab completed last, and where it left the cursor.
     var completion: (WordCompletion, cursor: Int)?
 
-    /// Lines that are sent without asking.
+    /// The most lines that are sent without asking.
     static let quietLines = 5
-    /// Bytes of text that a message can have, as `RelayConfiguration` has it by default; a server may allow fewer.
+    /// The most bytes of text in a message, by `RelayConfiguration`'s default; a server may allow fewer.
     static let messageBytes = 128 << 10
 
     var text: String { editor.text }
@@ -19,7 +18,7 @@ struct Compose: Sendable {
 
     var isCommand: Bool { editor.hasPrefix("/") && !editor.hasPrefix("//") }
 
-    /// What has been begun with the keys and waits for the next one; nil where nothing is.
+    /// The unfinished key command, such as a search; nil if there is none.
     var editingWords: String? {
         if let argument = editor.pendingArgument { return "times \(argument)" }
         guard let search = editor.searching else { return nil }

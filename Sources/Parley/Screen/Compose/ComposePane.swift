@@ -51,8 +51,8 @@ struct ComposePane: Pane {
         return []
     }
 
-    /// Before other text ^K deletes that, as in a shell, and Alt-u writes capitals; at the text's end, where that would
-    /// do nothing, they mean what they do everywhere.
+    /// With text after the cursor ^K deletes it, as in a shell, and Alt-u writes capitals; at the end, where that would
+    /// do nothing, they mean what they do elsewhere.
     func keeps(_ key: Key, in model: ChatModel) -> Bool {
         model.compose.editor.keeps(key) || model.compose.editor.keepsForChanging(key)
     }

@@ -1,11 +1,11 @@
 import Terminal
 
 extension Frame {
-    /// The room from which on the key is named that completes a command.
+    /// The fewest columns in which the completion key is named.
     private static let roomForKey = 40
 
-    /// The commands that the text may become, in the place of the keys of the moment; a single one with what it does.
-    /// They end before the column `end`; false where there are none.
+    /// Draws the commands that the text may become in place of the key hints, up to the column `end`; a single one with
+    /// its description. Returns false if there are none.
     func drawCommands(in area: Rect, until end: Int) -> Bool {
         let offered = model.commandsOffered
         guard let first = offered.first else { return false }
@@ -23,7 +23,7 @@ extension Frame {
         }
         for (place, entry) in offered.enumerated() {
             let name = SafeText("/\(entry.name)")
-            // Behind all but the last there is room for the sign that it goes on.
+            // All but the last leave room for the ellipsis.
             let behind = place == offered.count - 1 ? 0 : 3
             guard column + name.width + behind <= end else {
                 if column < end { canvas.write("…", row: area.row, column: column, style: theme.hint) }

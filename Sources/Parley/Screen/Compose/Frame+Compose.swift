@@ -2,7 +2,7 @@ import Relay
 import Terminal
 
 extension Frame {
-    /// The line between the panes and the text; it says when what is written has to wait.
+    /// Draws the line between the panes and the text, which says if the text will have to wait.
     func drawRule() {
         guard let rule = layout.rule else { return }
         canvas.fill(rule, with: "─", style: model.screen.focus == .compose ? theme.heading : theme.rule)
@@ -17,20 +17,20 @@ extension Frame {
         canvas.write(shown, row: rule.row, column: rule.column + 2, style: style)
     }
 
-    /// What the line says of the text; nil where there is nothing to say.
+    /// What the line says of the text; nil if nothing.
     private var ruleWords: (String, Style)? {
         if let words = model.compose.editingWords { return (words, theme.heading) }
         let surplus = model.compose.editor.utf8Count - model.network.messageBytes
         if surplus > 0 { return ("\(Wording.count(surplus, "byte")) too many for one message", theme.failure) }
         guard !model.compose.isEmpty else { return nil }
-        // A mistyped command stays to be mended, and one key takes it away.
+        // A mistyped command stays to be corrected; one key clears it.
         if model.notices.shown?.subject == .mistake, let key = model.settings.keys.label(of: .interrupt) {
             return ("\(key) clears it", theme.hintKey)
         }
         return prospectWords.map { ($0, theme.waiting) }
     }
 
-    /// How much of the text is above and below what is shown of it; nothing where all of it is.
+    /// How many lines of the text are above and below the visible ones; empty if all are visible.
     private var hiddenWords: SafeText {
         let (above, below) = hiddenRows
         switch (above, below) {
@@ -43,7 +43,7 @@ extension Frame {
 
     private var hiddenRows: (above: Int, below: Int) {
         let area = layout.compose
-        // A pane below its limit shows all there is.
+        // A pane smaller than its limit shows all lines.
         guard area.rows >= ScreenLayout.composeLimit(layout.size) else { return (0, 0) }
         let columns = area.columns - ScreenLayout.promptColumns - 1
         return model.compose.editor.hidden(width: columns, rows: area.rows)
@@ -66,7 +66,7 @@ extension Frame {
         }
         let cursor = canvas.write(model.compose.editor, in: text)
         if layout.rule == nil {
-            // Nowhere is there room for words.
+            // There is no room for words.
             let (above, below) = hiddenRows
             let column = area.endColumn - 1
             if below > 0 { canvas.write("↓", row: area.endRow - 1, column: column, style: theme.heading) }
@@ -78,8 +78,7 @@ extension Frame {
         if hasKeys { canvas.cursor = cursor }
     }
 
-    /// What stands in the place of the text: where it would go, or that it would wait. Only what can be sent is
-    /// promised.
+    /// Shown in place of an empty text: where it would go, or that it would wait. Promises only what can be sent.
     private var placeholder: String {
         let words = model.screen.view.pane.addressee(in: model).hint
         switch model.prospect {
@@ -98,7 +97,7 @@ extension Frame {
         }
     }
 
-    /// That there is no connection, and for how long where it is long.
+    /// That there is no connection, and for how long if the outage is long.
     private var offline: String {
         switch model.network.status.state {
         case .disconnected: "disconnected"
@@ -109,11 +108,11 @@ extension Frame {
 
     // MARK: The bottom line
 
-    /// A question, a notice, the commands that the text may become, or the keys that work now.
+    /// Draws a question, a notice, the commands that the text may become, or the keys that work now.
     func drawHint() {
         if case .question(let question)? = model.screen.overlay { return drawQuestion(question) }
         guard let area = layout.hint else {
-            // Without a bottom line, what is said lies over the end of the main pane.
+            // Without a bottom line, a notice covers the end of the main pane.
             if !model.screen.chord.isEmpty, model.compose.isEmpty {
                 drawChord(in: layout.compose.split(left: 3).rest)
             } else if let notice = model.notices.shown {
@@ -123,7 +122,7 @@ extension Frame {
         }
         if !model.screen.chord.isEmpty { return drawChord(in: area) }
         if let notice = model.notices.shown { return draw(notice, in: area) }
-        // A screen that lags behind says that first.
+        // A screen that lags says so first.
         let place = model.palette == nil ? model.mainPane : model.pane
         let position = SafeText((model.screen.isBehind ? "⇣ behind, catching up" : place.position(in: self)) + " ")
         let room = area.columns - position.width - 1
@@ -131,12 +130,12 @@ extension Frame {
         canvas.write(position, row: area.row, column: area.endColumn - position.width, style: theme.hint)
     }
 
-    /// The keys of the moment, as many as end before a column.
+    /// Draws as many hints as end before a column.
     private func drawHintedKeys(in area: Rect, until end: Int) {
         let actions = EverywhereKey.allCases
         let everywhere = model.settings.keys[EverywhereKey.self].hints
         func isUseful(_ hint: KeyMap.Hint) -> Bool { model.isUseful(actions[hint.place], rows: layout.main.rows) }
-        // Where a line is as wide as a usual terminal, it always says how one rehearses faults and how one leaves.
+        // At the usual width and above, the keys of the lab and for quitting are always shown.
         let isWide = area.columns >= Self.usualColumns
         func isLast(_ hint: KeyMap.Hint) -> Bool { isWide && Self.lastHints.contains(actions[hint.place]) }
         let last = everywhere.filter { isLast($0) && isUseful($0) }
@@ -161,7 +160,7 @@ extension Frame {
         return true
     }
 
-    /// The keys of a chord that were pressed, and what may follow.
+    /// Draws the pressed keys of a chord, and those that may follow.
     private func drawChord(in area: Rect) {
         canvas.fill(area)
         let begun = SafeText(KeySequence(model.screen.chord).label + "  ").truncated(columns: max(0, area.columns - 1))
@@ -195,14 +194,13 @@ extension Frame {
             canvas.write(words.truncated(columns: room), row: area.row, column: area.column + 1, style: style)
             return
         }
-        // What does not fit can be read there.
+        // The rest can be read there.
         let begin = words.truncated(columns: room - log.width)
         canvas.write(begin, row: area.row, column: area.column + 1, style: style)
         canvas.write(log, row: area.row, column: area.endColumn - 1 - log.width, style: theme.hintKey)
     }
 
-    /// Without a bottom line, a notice takes the last rows of the main pane, so that it is seen whatever is being
-    /// written.
+    /// Draws a notice over the last rows of the main pane, so that it is seen whatever is being written.
     private func drawOverMain(_ notice: Notice) {
         let area = layout.main
         let lines = SafeText(String(notice.text.prefix(1_024))).wrapped(columns: area.columns - 2)
@@ -225,7 +223,7 @@ extension Frame {
         model.settings.keys.label(of: .connectionLog).map { SafeText(" \($0) log") }
     }
 
-    /// What is asked stands on the last row, and above it as far as it takes more: nobody is to answer half a question.
+    /// Draws a question on the last rows, in full: no one should answer half a question.
     private func drawQuestion(_ question: Question) {
         let size = layout.size
         let text = SafeText(String(question.text.prefix(1_024))) + SafeText(" y/N")
@@ -259,15 +257,15 @@ extension ChatModel {
         }
     }
 
-    /// Only keys that do something now are hinted, with so many rows for the main pane.
+    /// Whether an action does something now, with a main pane of `rows`; others are not hinted.
     fileprivate func isUseful(_ action: EverywhereKey, rows: Int) -> Bool {
         switch action {
         case .nextUnread:
             let isUnread = unreadMessages > 0 || window.others.contains { $0.chat.unread > 0 }
             return isUnread && !isPaneCovered
         case .firstUnread: return !isPaneCovered && isFirstUnreadAbove(rows: rows)
-        // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
-        // A ledger is left with it, for another rehearsal.
+        // While the log or the palette covers the panes, only the keys of the text being written are hinted. In a
+        // ledger, the lab's key leads to another rehearsal.
         case .openLab: return !isPaneCovered && (screen.view != .lab || lab?.isOn != true)
         case .connectionLog, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch:
             return !isPaneCovered

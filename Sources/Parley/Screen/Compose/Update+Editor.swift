@@ -1,10 +1,9 @@
-// Writing in a program of the person's own.
+// Writing in an external editor.
 extension ChatModel {
-    /// Takes over what the person has written in their editor; the text before can be had back.
+    /// Replaces the text by that of the person's editor; undo brings the earlier one back.
     func handleEdited(_ outcome: TextEditor.Outcome) {
-        // Meanwhile nobody saw what came.
-        let time = now.wall
-        network.conversations.updateAll { $0.resume(at: time) }
+        // No one saw what came meanwhile.
+        network.conversations.updateAll { $0.resume(at: now.wall) }
         attention.lastInput = now.instant
         screen.focus = .compose
         switch outcome {

@@ -1,41 +1,41 @@
 import Relay
 import Terminal
 
-/// What is being written in conversations that are out of view, and the lines that were typed in each: every
-/// conversation has its own text, so that nothing is sent to another by mistake.
+/// The drafts of conversations that are out of view, and the lines typed in each. Every conversation has its own text,
+/// so that nothing is sent to the wrong one.
 struct Writing: Sendable {
-    /// The conversation that the text in view is for; empty for what is no conversation.
+    /// The conversation that the text in view is for; empty if none is in view.
     private(set) var place = ""
-    /// What is being written elsewhere, by conversation.
+    /// Drafts of the other conversations.
     private var elsewhere: [String: Compose] = [:]
-    /// The lines that were typed, oldest first.
+    /// Typed lines, oldest first.
     private var lines: [KeptLine] = []
-    /// The text that is kept as the one being written.
+    /// The text in view as last saved.
     var keptDraft = ""
-    /// What the text in view lacks of the end of the last paste.
+    /// The line breaks left out at the end of the last paste.
     var omittedBreaks: OmittedBreaks?
-    /// Whether it began behind Alt-/, which is how a terminal sends Escape and a slash that come together.
+    /// Whether the text began after Alt-/, which is what a terminal sends for Escape and a slash in quick succession.
     var mayLackSlash = false
 
-    /// Whether something is being written in a conversation that is out of view.
+    /// Whether a conversation that is out of view has a draft.
     func hasText(for name: String) -> Bool { elsewhere[name]?.hasContent ?? false }
 
-    /// Takes in lines of earlier runs.
+    /// Adds lines of earlier runs.
     mutating func begin(with earlier: [KeptLine]) {
         lines = earlier + lines
         shorten()
     }
 
-    /// Takes in a text that an earlier run has left.
+    /// Restores a draft of an earlier run.
     mutating func bringBack(_ text: String, for name: String) {
         var compose = Compose()
         compose.set(text)
         elsewhere[name] = compose
     }
 
-    /// Keeps a line that was typed in view.
+    /// Records a line typed in view.
     mutating func add(_ text: String) -> KeptLine {
-        // A command is of use anywhere.
+        // A command is useful anywhere.
         let isCommand = text.hasPrefix("/") && !text.hasPrefix("//")
         let line = KeptLine(text, in: place.isEmpty || isCommand ? nil : place)
         lines.append(line)
@@ -43,7 +43,7 @@ struct Writing: Sendable {
         return line
     }
 
-    /// Puts a text away and gives the one that is being written in another conversation, with its own lines before it.
+    /// Puts the text away and returns the draft of another conversation, with that one's lines as its history.
     mutating func move(_ compose: Compose, to name: String) -> Compose {
         if !compose.isEmpty { elsewhere[place] = compose }
         place = name
@@ -53,7 +53,7 @@ struct Writing: Sendable {
         return next
     }
 
-    /// The lines before the text in view, oldest first.
+    /// The lines that can be recalled in view, oldest first.
     var history: [String] {
         lines.filter { $0.conversation == nil || $0.conversation == place }.map(\.text)
     }
@@ -65,7 +65,7 @@ struct Writing: Sendable {
 }
 
 extension ChatModel {
-    /// The conversation that a text written now is for; empty where what is in view is none.
+    /// The conversation that a text written now is for; empty if none is in view.
     private var placeOfWriting: String {
         if let name = screen.view.topic { return name }
         for shown in [screen.view] + screen.trail.reversed() {
@@ -75,7 +75,7 @@ extension ChatModel {
         return ""
     }
 
-    /// Shows the text that is being written in the conversation in view; whether it is another one than before.
+    /// Switches to the draft of the conversation in view; false if that is the present one.
     func showWriting() -> Bool {
         let name = placeOfWriting
         guard name != writing.place else { return false }

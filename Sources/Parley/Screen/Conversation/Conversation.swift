@@ -1,27 +1,27 @@
 import Relay
 import Terminal
 
-/// One joined topic, or pattern of topics: its rows, what of them is unread, and where the person looks.
+/// A joined topic or pattern of topics: its rows, what is unread, and where the person looks.
 ///
-/// Rows are unique by stream sequence, and in stream order whatever order they came in. A message that was stored
+/// Rows are unique by stream sequence and in stream order, whatever order they arrive in. A message that was stored
 /// twice, with the same id, name and text, is one row.
 struct Conversation: Equatable, Sendable {
     /// The topic or pattern as joined.
     let name: String
-    /// Whether `name` holds a wildcard; nothing can be published to it then.
+    /// Whether `name` contains a wildcard, so that nothing can be published to it.
     let isPattern: Bool
-    /// Rows that the stream holds, in its order, with gap markers between them.
+    /// The stream's rows in its order, with gap markers between them.
     private(set) var rows: [ConversationRow] = []
     /// Own lines that the stream does not hold, oldest first.
     private(set) var pending: [PendingLine] = []
     private var sequences: [MessageKey: UInt64] = [:]
     private(set) var unread = 0
-    /// Where the person is called in messages that were not seen, in their order; of very many the newest.
+    /// Unseen messages that mention the person, in order; at most `mentionLimit`, the newest.
     private(set) var mentions: [RowPosition] = []
-    /// The names, without the case of their letters, of those whose messages are hidden.
+    /// The names whose messages are hidden, in lowercase.
     private var ignored: Set<String> = []
     private var mention = Mention()
-    /// The first message that came while the topic was out of view; "new" is written above it.
+    /// The first message that arrived while the topic was out of view; "new" is shown above it.
     private(set) var newMarker: RowPosition? {
         didSet { if newMarker != oldValue { hasSeenMarker = false } }
     }
@@ -31,49 +31,42 @@ struct Conversation: Equatable, Sendable {
     var scroll = Scroll.bottom {
         didSet { if scroll == .bottom { holdsMarker = false } }
     }
-    /// Whether the person reads on from what was new, so that "new" stays there while others come below it.
+    /// Whether the person reads on from the marker, so that it stays while more arrives below it.
     private var holdsMarker = false
     private var chosen: String?
-    /// Up to which message all is known that the local store had at the start, by the server's clock; nil where it had
-    /// nothing.
+    /// The time of the newest message that the local store had at the start, by the server's clock; nil if it had none.
     private(set) var keptThrough: Timestamp?
-    /// Whether nobody has said yet what lies between the newest row and what the subscription brings.
+    /// Whether messages may be missing between the newest row and what the subscription brings.
     private var isOpen = false
-    /// Whether the first rows were dropped since the newest of the local store were put here.
+    /// Whether the oldest rows were dropped since the local store's newest ones were put here.
     private var hasDropped = false
-    /// What was read last, as it is kept.
+    /// The sequence of the last message read, as saved.
     private var readThrough: UInt64 = 0
-    /// The newest message that a subscription has brought, or the local store had: what history brings before the
-    /// subscription does is new all the same.
+    /// The sequence of the newest message that a subscription has brought or the local store had. A later one is new
+    /// even if history brings it first.
     private var arrivedThrough: UInt64 = 0
-    /// Whether what comes was missed since the program ended last: it is new, though the person sees it come.
+    /// Whether arriving messages were missed since the last run: they are new, though the person sees them arrive.
     var isCatchingUp = false
-    /// Up to when messages were missed while the program was suspended, which may come from now on: they are new,
-    /// though the person sees them come. Nil once a later one is here.
+    /// The time up to which messages were missed while the program was suspended. They may still arrive and are new,
+    /// though the person sees them arrive. Nil once a later one is here.
     private var missedThrough: Timestamp?
     /// The place of the last row before the present outage; nil while connected.
     private var lossPlace: RowPosition?
-    /// The names that have written here.
     private(set) var names = NameBook()
 
-    /// The rows that one conversation keeps at most while its newest one is in view; the stream has the older ones.
+    /// The most rows while the newest one is in view; the stream has the older ones.
     static let rowLimit = 5_000
-    /// The rows that it keeps at most while the person reads older ones.
+    /// The most rows while the person reads older ones.
     static let readingLimit = 50_000
-    /// The bytes of text that its rows have at most, likewise.
+    /// The most bytes of text in the rows, likewise.
     static let textLimit = 64 << 20
     static let readingTextLimit = 256 << 20
-    /// The bytes of text that its rows have.
     private var textBytes = 0
-    /// Own unsent lines that one conversation keeps at most.
     static let pendingLimit = 1_000
-    /// Places where the person is called that are kept at most.
     static let mentionLimit = 1_000
-    /// The columns that a name may take at most.
     static let nameColumnLimit = 16
 
-    /// The columns of the names in a pane of `columns`: no more than a sixth, so that one long name does not push all
-    /// lines aside.
+    /// The width of names in a pane of `columns`: a sixth at most, so that one long name does not push all lines aside.
     func nameColumns(in columns: Int) -> Int {
         let widest = max(NameCut.least, names.widest)
         return min(widest, Self.nameColumnLimit, max(NameCut.least, columns / 6))
@@ -91,20 +84,20 @@ struct Conversation: Equatable, Sendable {
         case loading
         /// There are older ones, not loaded.
         case more
-        /// The first row is the oldest that is on this machine, and there is no connection to ask for older ones.
+        /// The first row is the oldest on this machine, and there is no connection to ask for older ones.
         case offline
         /// The first row is the stream's first.
         case complete
     }
 
-    /// Where the person looks: the newest row, or a row that stays in place while others come.
+    /// Where the person looks: the newest row, or a row that stays in place while others arrive.
     enum Scroll: Hashable, Sendable {
         case bottom
         /// The row at the pane's bottom edge, and how many of its lines are below that edge.
         case row(RowPosition, hiddenLines: Int)
     }
 
-    /// What names a message, told apart by its bytes: others have chosen it.
+    /// Identifies a message. Compares bytes, as others choose the ids.
     private struct MessageKey: Hashable, Sendable {
         let topic: String
         let id: String
@@ -126,7 +119,7 @@ struct Conversation: Equatable, Sendable {
 
     // MARK: Reading
 
-    /// All rows, the unsent ones included.
+    /// The number of rows, unsent ones included.
     var count: Int { rows.count + pending.count }
 
     /// The row at `index`, 0 being the oldest; nil outside.
@@ -137,14 +130,14 @@ struct Conversation: Equatable, Sendable {
         return offset < pending.count ? .pending(pending[offset]) : nil
     }
 
-    /// The nearest row above the one at `index` that is not hidden; nil where there is none.
+    /// The nearest row above the one at `index` that is not hidden; nil if there is none.
     func shownRow(above index: Int) -> ConversationRow? {
         var above = index - 1
         while let row = row(at: above), isHidden(row) { above -= 1 }
         return row(at: above)
     }
 
-    /// The index of the first row at or after `position`; `count` when there is none.
+    /// The index of the first row at or after `position`; `count` if there is none.
     func index(atOrAfter position: RowPosition) -> Int {
         if position.sequence == .max {
             let offset = pending.firstIndex { $0.number >= position.order } ?? pending.count
@@ -156,13 +149,13 @@ struct Conversation: Equatable, Sendable {
     /// Own lines that were not sent and wait for the person.
     var failedLines: [PendingLine] { pending.filter { !$0.isOutgoing } }
 
-    /// Of these, the one that the keys are for: the one that the person went to, else the oldest.
+    /// The failed line that keys act on: the one that the person went to, else the oldest.
     var chosenLine: PendingLine? {
         let failed = failedLines
         return failed.first { $0.id == chosen } ?? failed.first
     }
 
-    /// Where rows end between which something may be missing that the network has: the newest such place.
+    /// The sequence before which messages may be missing that the network has; the newest such place.
     var hole: UInt64? {
         for case .gap(let position, let lost) in rows.reversed() where lost == 0 { return position.sequence &+ 1 }
         return nil
@@ -188,14 +181,14 @@ struct Conversation: Equatable, Sendable {
 
     // MARK: Receiving
 
-    /// Takes in messages of the live subscription or of history, in any order, each once.
+    /// Adds messages of the subscription or of history, in any order, each once.
     ///
     /// - Parameters:
     ///   - countsUnread: whether they are out of view now; false for history.
-    ///   - isLive: whether a subscription brings them, so that what was missed is among them.
-    ///   - user: who is signed in; a line with this name that is not known to be the user's own is marked. Nil where
+    ///   - isLive: whether a subscription brings them, so that missed ones are among them.
+    ///   - user: who is signed in; a line with this name that is not known to be the user's own is marked. Nil if
     ///     others share the name.
-    /// - Returns: the messages that were new here, and those of a subscription that history had brought before it.
+    /// - Returns: the messages that are new here, and those of a subscription that history had already brought.
     @discardableResult
     mutating func receive(
         _ messages: [TopicMessage], countsUnread: Bool, isLive: Bool = false, user: String? = nil
@@ -216,8 +209,7 @@ struct Conversation: Equatable, Sendable {
             if let known, let line = line(known, among: fresh), line.isRepeated(by: message) { continue }
             let waiting = pending.firstIndex { message.id.isSame(as: $0.id) && $0.topic == message.topic }
             if let waiting { pending.remove(at: waiting) }
-            // Anybody can use an id once more: of several messages under it, the first one in the stream can be the
-            // user's.
+            // Anyone can reuse an id: of several messages with it, only the first in the stream can be the user's.
             let isFirst = known.map { message.sequence < $0 } ?? true
             if isFirst {
                 sequences[key] = message.sequence
@@ -249,11 +241,11 @@ struct Conversation: Equatable, Sendable {
         return arrived
     }
 
-    /// Puts "messages are gone" where the stream's recovery found them missing: after all that is here.
+    /// Adds a gap after all that is here, where the stream's recovery found messages missing.
     mutating func noteGap(lost: UInt64) {
         guard lost > 0 else { return }
         let newest = rows.last?.position ?? .message(0)
-        // The rule of the present outage goes above.
+        // The row of the present outage goes above it.
         let last = lossPlace.map { max($0, newest) } ?? newest
         rows.append(.gap(RowPosition(sequence: last.sequence, order: last.order &+ 1), lost: lost))
         trim()
@@ -282,7 +274,7 @@ struct Conversation: Equatable, Sendable {
         }
     }
 
-    /// The stream was deleted and made again, or lost its newest messages: its sequences come again.
+    /// Starts over when the stream was recreated or lost its newest messages, so that sequences recur.
     mutating func restart() {
         rows = [.restart]
         textBytes = 0
@@ -301,7 +293,7 @@ struct Conversation: Equatable, Sendable {
 
     // MARK: What is kept
 
-    /// Takes in what the local store has, as it was left: what was not read is marked as new.
+    /// Restores the local store's newest messages; those not read are marked as new.
     mutating func restore(_ kept: KeptTopic, user: String?) {
         let added = receive(kept.messages, countsUnread: false, user: user)
         for gap in kept.gaps { insert(gap) }
@@ -317,8 +309,8 @@ struct Conversation: Equatable, Sendable {
         history = isShort ? .unknown : .more
     }
 
-    /// Takes in what the local store has before that, back to what was read. What the person has read since then is
-    /// marked as new, and counts no more. Where the rows that it goes before are here no more, it is left.
+    /// Restores the messages before those, back to the last one read. Those that the person has read since are marked
+    /// as new, but not counted. Does nothing if the rows after them were dropped.
     mutating func restore(unread kept: KeptTopic, user: String?) {
         guard !hasDropped else { return }
         let added = receive(kept.messages, countsUnread: false, user: user)
@@ -332,9 +324,9 @@ struct Conversation: Equatable, Sendable {
         }
     }
 
-    /// Takes in older messages that the local store has.
+    /// Restores older messages of the local store.
     ///
-    /// - Parameter isComplete: whether it has no others, and only the network may.
+    /// - Parameter isComplete: whether it has no others, so that only the network may.
     mutating func restore(older messages: [TopicMessage], _ gaps: [KeptGap], isComplete: Bool, user: String?) {
         if oldest == nil {
             isOpen = true
@@ -345,21 +337,21 @@ struct Conversation: Equatable, Sendable {
         history = isComplete ? .offline : .more
     }
 
-    /// Takes in all messages before a place: nothing is missing between them but what nobody has any more.
+    /// Adds all messages before a place: between them only what no one has any more is missing.
     ///
     /// - Parameters:
-    ///   - place: the place; nil for the stream's end.
+    ///   - place: the sequence that follows them; nil for the stream's end.
     ///   - isComplete: whether there are none before them.
     mutating func fill(
         _ messages: [TopicMessage], _ gaps: [KeptGap], before place: UInt64?, isComplete: Bool, user: String?
     ) {
         let oldest = messages.first?.sequence
-        // What this machine kept may end before this page.
+        // The local store's messages may end before this page.
         let isApart = place == nil && !isComplete && oldest.map { isBehindAll($0) } == true
         if place == nil { isOpen = false }
         if let hole, hole == place {
             rows.removeAll { $0.position == RowPosition(sequence: hole - 1, order: 1) }
-            // What was read offline may have further holes before this page.
+            // Messages read offline may have more holes before this page.
             if !isComplete, let oldest, let first = self.oldest?.sequence, first < oldest {
                 insert(KeptGap(end: oldest, lost: 0))
             }
@@ -370,26 +362,26 @@ struct Conversation: Equatable, Sendable {
         history = isComplete ? .complete : .more
     }
 
-    /// Whether nothing is missing between a page of messages before a place and the rows that are here. While the page
-    /// was on its way, those that it goes before may have been dropped; no row would tell of them.
+    /// Whether a page of messages before a place adjoins the rows: those after it may have been dropped while it was
+    /// loading, and no row would show the gap.
     func isJoined(byPageBefore place: UInt64?) -> Bool {
         guard let place, place != hole, let oldest else { return true }
         return oldest.sequence <= place
     }
 
-    /// Whether there are older messages than that of a sequence, and not that one.
+    /// Whether older messages than that of a sequence are here, but not that one.
     private func isBehindAll(_ sequence: UInt64) -> Bool {
         guard let first = oldest?.sequence, first < sequence else { return false }
         return row(of: .message(sequence)) == nil
     }
 
-    /// Whether something is missing that the network is to be asked for, whoever looks.
+    /// Whether messages are missing that the network should be asked for, even if no one is looking.
     var lacksHistory: Bool { history == .unknown || history == .more && oldest == nil || isOpen || hole != nil }
 
-    /// Before which sequence the network is asked for messages; nil for the stream's end.
+    /// The sequence before which the network is asked for messages; nil for the stream's end.
     var historyPlace: UInt64? { isOpen ? nil : hole ?? oldest?.sequence }
 
-    /// Notes that the newest message was read; its sequence where that is news.
+    /// Marks the newest message as read; returns its sequence if that is new.
     mutating func noteRead() -> UInt64? {
         for case .message(let line) in rows.reversed() {
             guard line.sequence != readThrough else { return nil }
@@ -403,10 +395,10 @@ struct Conversation: Equatable, Sendable {
         guard gap.end > 0 else { return }
         let position = RowPosition(sequence: gap.end - 1, order: 1)
         let index = insertionIndex(position)
-        // What it lies behind may have been dropped.
+        // The row before it may have been dropped.
         guard index > 0, index < rows.count else { return }
         if rows[index].position == position {
-            // What the network knows of it counts for more.
+            // The network's figure takes precedence.
             if gap.lost > 0 { rows[index] = .gap(position, lost: gap.lost) }
         } else {
             rows.insert(.gap(position, lost: gap.lost), at: index)
@@ -415,7 +407,7 @@ struct Conversation: Equatable, Sendable {
 
     // MARK: Own lines
 
-    /// Adds an own line, unsent; false when too many wait already.
+    /// Adds an unsent own line; false if too many are waiting.
     mutating func append(_ line: PendingLine, name: String) -> Bool {
         guard pending.count < Self.pendingLimit else { return false }
         pending.append(line)
@@ -423,7 +415,7 @@ struct Conversation: Equatable, Sendable {
         return true
     }
 
-    /// Changes an unsent own line's state; false when it is no longer unsent.
+    /// Changes the state of an unsent own line; false if it is no longer unsent.
     @discardableResult
     mutating func setState(_ state: PendingLine.State, of id: String) -> Bool {
         guard let index = pending.firstIndex(where: { $0.id == id }) else { return false }
@@ -431,7 +423,7 @@ struct Conversation: Equatable, Sendable {
         return true
     }
 
-    /// The stream holds an own line at `sequence`: it takes its place among the others.
+    /// Moves an own line that the stream holds at `sequence` to its place.
     mutating func acknowledge(_ id: String, sequence: UInt64, name: String) {
         guard let index = pending.firstIndex(where: { $0.id == id }) else { return }
         let own = pending.remove(at: index)
@@ -449,12 +441,12 @@ struct Conversation: Equatable, Sendable {
         trim()
     }
 
-    /// Takes out an own line that was not sent.
+    /// Removes an own line that was not sent.
     mutating func discard(_ id: String) {
         pending.removeAll { $0.id == id && !$0.isOutgoing }
     }
 
-    /// Goes to the unsent line above the chosen one, or below it; nil where there is none.
+    /// Goes to the unsent line `step` places from the chosen one; nil if there is none.
     mutating func choose(by step: Int) -> PendingLine? {
         let failed = failedLines
         guard let place = failed.firstIndex(where: { $0.id == chosenLine?.id }),
@@ -466,7 +458,7 @@ struct Conversation: Equatable, Sendable {
 
     mutating func choose(_ id: String) { chosen = id }
 
-    /// Goes on from an unsent line with which something happens.
+    /// Goes on from an unsent line that is about to change.
     mutating func chooseAfter(_ id: String) {
         let failed = failedLines
         guard let place = failed.firstIndex(where: { $0.id == id }) else { return }
@@ -475,24 +467,23 @@ struct Conversation: Equatable, Sendable {
 
     // MARK: Reading marks
 
-    /// The person sees the newest row now.
+    /// Notes that the newest row is in view.
     mutating func markRead() {
-        // It is read with every key.
-        if unread != 0 { unread = 0 }
-        if !mentions.isEmpty { mentions = [] }
+        unread = 0
+        mentions = []
     }
 
-    /// The person has seen where they are called, up to a row.
+    /// Drops the mentions up to a row that the person has seen.
     mutating func seeMentions(through position: RowPosition) { mentions.removeAll { $0 <= position } }
 
-    /// Hides what these people write, what is here too; their names are without the case of their letters.
+    /// Hides messages of these people, also those that are here; the names are in lowercase.
     mutating func ignore(_ names: Set<String>) {
         guard names != ignored else { return }
         ignored = names
         findMentions()
     }
 
-    /// Whether a row is one that the person does not want to see.
+    /// Whether a row is from someone ignored.
     func isHidden(_ row: ConversationRow) -> Bool {
         if case .message(let line) = row { isHidden(line) } else { false }
     }
@@ -503,7 +494,7 @@ struct Conversation: Equatable, Sendable {
         !ignored.isEmpty && ignored.contains(ChatModel.folded(name))
     }
 
-    /// Looks for what calls the person, in what is here too.
+    /// Marks mentions, also in messages that are here.
     mutating func recognize(_ mention: Mention) {
         guard mention != self.mention else { return }
         self.mention = mention
@@ -521,14 +512,14 @@ struct Conversation: Equatable, Sendable {
         mentions = unseen.suffix(Self.mentionLimit)
     }
 
-    /// The person went to what is new, and reads on from there.
+    /// Keeps the marker while the person reads on from it.
     mutating func holdMarker() { holdsMarker = scroll != .bottom }
 
-    /// Whether "new" is somewhere and was not in view yet.
+    /// Whether there is a marker that has not been in view yet.
     var awaitsMarkerSeen: Bool { newMarker != nil && !hasSeenMarker }
 
-    /// Whether "new" can be in view in a pane of `rows`: not more messages are between it and the pane's end. Where
-    /// some are hidden, they have to be measured.
+    /// Whether the marker can be in view in a pane of `rows`: fewer messages are between it and the pane's end. If some
+    /// are hidden, only measuring can tell.
     func mayShowMarker(rows: Int) -> Bool {
         guard let newMarker else { return false }
         var end = count
@@ -539,25 +530,25 @@ struct Conversation: Equatable, Sendable {
 
     /// The person looks away: what comes next is new.
     ///
-    /// - Parameter isLeft: whether they have left it for something else: what was marked new, and read from there to
-    ///   the end, is not new any more then.
+    /// - Parameter isLeft: whether they went to something else: a marker that they have seen, and read from to the end,
+    ///   goes then.
     mutating func lookAway(isLeft: Bool = true) {
         holdsMarker = false
         if isLeft, unread == 0, newMarker != nil, hasSeenMarker { newMarker = nil }
     }
 
-    /// The person has answered, so that nothing is new any more.
+    /// The person has answered, so nothing is new any more.
     mutating func answered() {
         holdsMarker = false
         newMarker = nil
     }
 
-    /// The program runs again after it was suspended until `time`: what others sent meanwhile is still to come.
+    /// Notes that the program was suspended until `time`: messages sent meanwhile are still to arrive.
     mutating func resume(at time: Timestamp) {
         missedThrough = Timestamp(milliseconds: time.milliseconds &+ Self.clockSlack)
     }
 
-    /// So far, in milliseconds, may the network's clock be ahead without a missed message being taken for a live one.
+    /// How far the network's clock may be ahead, in milliseconds, without missed messages being taken for live ones.
     private static let clockSlack: Int64 = 1_000
 
     // MARK: Inside
@@ -578,8 +569,7 @@ struct Conversation: Equatable, Sendable {
         if line.isMention { noteMention(position) }
     }
 
-    /// Whether "new" is above a message that is here to be seen: nobody comes to see it where that was dropped or is
-    /// hidden.
+    /// Whether the message below the marker is here and not hidden; else no one would ever see the marker.
     private var canShowMarker: Bool {
         guard let newMarker, let row = row(of: newMarker) else { return false }
         return !isHidden(row)
@@ -591,7 +581,7 @@ struct Conversation: Equatable, Sendable {
         if mentions.count > Self.mentionLimit { mentions.removeFirst() }
     }
 
-    /// Puts lines in their places: a whole page before or after all others at once, strays one by one.
+    /// Puts lines in their places: a page before or after all others at once, strays one by one.
     private mutating func merge(_ fresh: [StoredLine]) -> [StoredLine] {
         guard let first = fresh.first, let last = fresh.last else { return [] }
         let isAscending = zip(fresh, fresh.dropFirst()).allSatisfy { $0.sequence < $1.sequence }
@@ -643,7 +633,7 @@ struct Conversation: Equatable, Sendable {
         return nil
     }
 
-    /// An earlier message has come under the id of this one, which is not the user's own then.
+    /// Marks a message as not the user's own, because an earlier one has come with its id.
     private mutating func disown(_ sequence: UInt64, _ user: String?, among fresh: inout [StoredLine]) {
         func disown(_ line: inout StoredLine) { (line.isOwn, line.isClaimed) = (false, Self.isClaim(line.name, user)) }
         if let index = fresh.lastIndex(where: { $0.sequence == sequence }) { return disown(&fresh[index]) }
@@ -651,8 +641,8 @@ struct Conversation: Equatable, Sendable {
         if let line = line(sequence, among: fresh) { names.meet(line.shownName) }
     }
 
-    /// Whether a name says of a message which is not the user's own that it is the user's, or the network's, whose
-    /// names begin with `~`.
+    /// Whether the name of a message that is not the user's own claims to be the user, or the network, whose names
+    /// begin with `~`.
     private static func isClaim(_ name: String, _ user: String?) -> Bool { name == user || name.hasPrefix("~") }
 
     private mutating func update(_ sequence: UInt64, _ change: (inout StoredLine) -> Void) {
@@ -662,15 +652,15 @@ struct Conversation: Equatable, Sendable {
         rows[index] = .message(line)
     }
 
-    /// Drops the oldest rows above the limit, some at once so that it is not done for every message. What a person
-    /// reads stays where it is.
+    /// Drops the oldest rows above the limit, many at once so that it is not done for every message. What the person
+    /// reads stays in place.
     private mutating func trim() {
         let (limit, textLimit) =
             scroll == .bottom ? (Self.rowLimit, Self.textLimit) : (Self.readingLimit, Self.readingTextLimit)
         guard rows.count > limit || textBytes > textLimit else { return }
         let surplus = rows.count > limit ? rows.count - limit + limit / 16 : 0
         var count = 0
-        // The newest stays however long it is.
+        // The newest stays, however long it is.
         while count < rows.count - 1, count < surplus || textBytes > textLimit {
             if case .message(let line) = rows[count] {
                 textBytes -= line.text.utf8.count
