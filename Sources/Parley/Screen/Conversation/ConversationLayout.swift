@@ -6,28 +6,26 @@ struct ConversationLayout: ScrollableRows {
     let conversation: Conversation
     let area: Rect
     let zone: DisplayZone
-    /// Dates of other years than the present one name theirs.
+    /// Dates of other years show their year.
     let now: Timestamp
-    /// The unsent line that keys are for now.
+    /// The unsent line that keys act on.
     let chosenID: String?
     let keys: KeyMap
-    /// The name under which the person's own lines that are not sent stand.
+    /// The name shown for own lines that were not sent.
     let user: String
-    /// What earlier frames have broken into lines; nil to do it anew.
+    /// Texts that earlier frames have wrapped; nil to wrap anew.
     var texts: WrappedTexts?
 
-    /// Characters of one message that are shown at most.
+    /// The most characters shown of one message.
     static let characterLimit = 16_384
-    /// Lines of one message that are shown at most.
+    /// The most lines shown of one message.
     static let lineLimit = 200
-    /// After so many milliseconds a message names its author again.
+    /// Milliseconds after which a message names its author again.
     static let authorTime: Int64 = 300_000
 
-    /// What stands below a message of which a part is shown. The frame names the key instead, where
-    /// there is one.
+    /// Shown below a message that is cut. The frame names the key instead, if there is one.
     static let goesOn = SafeText("… /read reads the rest")
 
-    /// What the line says above what came while the person was elsewhere.
     static let newWords = "new"
 
     enum Line: Hashable {
@@ -38,7 +36,7 @@ struct ConversationLayout: ScrollableRows {
         /// Why an own line was not sent.
         case failure(SafeText)
 
-        /// The message that it is a line of.
+        /// The message that this line belongs to.
         var row: ConversationRow? {
             switch self {
             case .text(_, _, let row): row
@@ -55,7 +53,7 @@ struct ConversationLayout: ScrollableRows {
         case outage
     }
 
-    /// How many columns each part of a line has.
+    /// The width of each part of a line, in columns.
     struct Columns: Hashable {
         let time: Int
         let name: Int
@@ -64,7 +62,7 @@ struct ConversationLayout: ScrollableRows {
         var indent: Int { 1 + (time > 0 ? time + 2 : 0) + name + 2 }
     }
 
-    /// The widths of the parts: on a narrow pane the time goes first, then the name is cut.
+    /// On a narrow pane the time is dropped first, then the name is cut.
     var widths: Columns {
         let time = area.columns >= 36 ? 5 : 0
         let name = conversation.nameColumns(in: area.columns)
@@ -74,7 +72,7 @@ struct ConversationLayout: ScrollableRows {
 
     var rowCount: Int { conversation.count }
 
-    /// The lines of the row at `index`, with the separators above it.
+    /// The lines of the row at `index`, preceded by its separators.
     func lines(ofRow index: Int) -> [Line] {
         guard let row = conversation.row(at: index) else { return [] }
         var lines: [Line] = []
@@ -99,27 +97,27 @@ struct ConversationLayout: ScrollableRows {
         return lines
     }
 
-    /// Whether a part of a row's text is shown.
+    /// Whether only a part of a row's text is shown.
     func isCut(_ row: ConversationRow) -> Bool { row.isMessage && wrapped(row).last?.isPart == true }
 
     // MARK: Authors
 
-    /// Whether a row's author is the one of the row above, who has written it a moment ago, with nothing between: the
-    /// name stands there. Without the time on each line nothing would tell such messages from lines of one.
+    /// Whether a row continues the one above: its author wrote both within a short time, with nothing between, so that
+    /// the name is not repeated. Without a time on each line nothing would tell such messages from lines of one.
     func goesOnFrom(_ row: ConversationRow) -> Bool {
         guard widths.time > 0, let author = author(of: row), let time = row.time else { return false }
         let index = conversation.index(atOrAfter: row.position)
         guard row.position != conversation.newMarker, let above = conversation.shownRow(above: index),
             let other = self.author(of: above), other == author, let earlier = above.time
         else { return false }
-        // What was not sent has its reason below it.
+        // An unsent line has its reason below it.
         if case .pending(let line) = above, case .failed = line.state { return false }
         let (passed, isOverflow) = time.milliseconds.subtractingReportingOverflow(earlier.milliseconds)
         guard !isOverflow, passed.magnitude <= UInt64(Self.authorTime) else { return false }
         return CivilTime(time, zone: zone).dayNumber == CivilTime(earlier, zone: zone).dayNumber
     }
 
-    /// Who has written a row, and where. Whoever claims the person's name is somebody else.
+    /// Who wrote a row, and where. Someone who claims the person's name is someone else.
     private func author(of row: ConversationRow) -> (name: String, isOwn: Bool, topic: String)? {
         switch row {
         case .gap, .restart, .outage: nil
@@ -130,15 +128,15 @@ struct ConversationLayout: ScrollableRows {
 
     // MARK: The viewport
 
-    /// What is below the edge of the pane; nil where nothing is.
+    /// What is below the pane's edge, in words; nil if nothing is.
     var wordsBelow: String? { wordsBelow(bottomEdge, rows: area.rows) }
 
     var viewport: [Line] { visibleLines(rows: area.rows, above: bottomEdge).lines }
 
-    /// Whether the line above what is new is in view.
+    /// Whether the marker above what is new is in view.
     var showsMarker: Bool { viewport.contains(.separator(.new, Self.newWords)) }
 
-    /// The scroll position `lines` above the present one (below it when negative), kept inside the conversation.
+    /// The scroll position `lines` above the present one, below it if negative, kept inside the conversation.
     func scrolled(up lines: Int) -> Conversation.Scroll { scroll(at: moved(bottomEdge, up: lines, rows: area.rows)) }
 
     /// The scroll position that shows the oldest row.
@@ -162,7 +160,7 @@ struct ConversationLayout: ScrollableRows {
 
     // MARK: Parts
 
-    /// What can be done with the unsent line that keys are for.
+    /// What can be done with the unsent line that keys act on.
     private var chosenOffer: String {
         let again = keys.label(of: .sendAgain, in: ConversationPane.self) ?? "/resend"
         let drop = keys.label(of: .dropLine, in: ConversationPane.self) ?? "/discard"
@@ -179,13 +177,13 @@ struct ConversationLayout: ScrollableRows {
         }
     }
 
-    /// What stands where messages are missing; 0 where the network may have them.
+    /// The words in place of missing messages; `lost` is 0 if the network may have them.
     private static func gapWords(_ lost: UInt64) -> String {
         guard lost > 0 else { return "messages may be missing: they come when connected" }
         return "\(Wording.count(Int(clamping: lost), "message")) \(lost == 1 ? "is" : "are") gone"
     }
 
-    /// The words of an outage's rule: the longest form that has room.
+    /// The longest form of an outage's words that fits.
     private func words(_ outage: Outage) -> String {
         let clock = CivilTime(outage.began, zone: zone).clockWithSeconds
         let length = Wording.length(outage.lasted)
@@ -207,7 +205,7 @@ struct ConversationLayout: ScrollableRows {
         return civil.dateLine(currentYear: CivilTime(now, zone: zone).year)
     }
 
-    /// The lines of a message, with its topic before it where that is not the conversation's.
+    /// The lines of a message, preceded by its topic if that is not the conversation's.
     private func wrapped(_ row: ConversationRow) -> [MarkedText] {
         var lead = ""
         if case .message(let line) = row, line.topic != conversation.name { lead = "[\(line.topic)] " }

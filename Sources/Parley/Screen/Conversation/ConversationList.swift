@@ -1,39 +1,38 @@
 import Relay
 
-/// The joined topics: in the order in which they were joined or put by hand, and in that in which they are shown.
+/// The joined topics, in the order joined or arranged by hand, and in the order shown.
 struct ConversationList: Equatable, Sendable {
     private(set) var all: [Conversation] = []
     private var indices: [String: Int] = [:]
     private var patterns: [Pattern] = []
-    /// Whether the one with the newest message is shown first; otherwise they are shown as they were joined, or moved
-    /// since.
+    /// Whether topics with newer messages are shown first, rather than in the order of `all`.
     private(set) var isByActivity = false
-    /// The places in `all` by what is shown, the first one first; empty where that is the same.
+    /// Indices into `all` in the order shown; empty if that is the same.
     private var shown: [Int] = []
-    /// Whether something has happened since they were arranged.
+    /// Whether a topic has changed since they were arranged.
     private var isStale = false
-    /// Grows with every change of what is joined, and of the order by hand.
+    /// Grows whenever topics are joined, left or moved.
     private(set) var revision: UInt64 = 0
     private var mutes: [TopicPattern] = []
     private var muted: Set<String> = []
 
-    /// Topics that can be joined at once.
+    /// The most topics that can be joined at once.
     static let limit = 2_000
 
     private struct Pattern: Equatable, Sendable {
         let name: String
         let pattern: TopicPattern
-        /// How much of the pattern is literal: of two that match, the closer one shows a message.
+        /// The number of literal tokens: of two patterns that match, the closer one shows a message.
         let literalTokens: Int
     }
 
     var count: Int { all.count }
     var isEmpty: Bool { all.isEmpty }
 
-    /// Messages that came while their topic was out of view, in all topics that are not muted.
+    /// Messages that arrived while their topic was out of view, in all topics that are not muted.
     var unread: Int { sum { $0.unread } }
 
-    /// Messages among these that call the person.
+    /// Those among them that mention the person.
     var unseenMentions: Int { sum { $0.mentions.count } }
 
     private func sum(_ figure: (Conversation) -> Int) -> Int {
@@ -43,21 +42,21 @@ struct ConversationList: Equatable, Sendable {
         return sum
     }
 
-    /// The place of a joined topic; nil when it is not joined.
+    /// The index of a joined topic; nil if it is not joined.
     func index(of name: String) -> Int? { indices[name] }
 
     func named(_ name: String) -> Conversation? { indices[name].map { all[$0] } }
 
-    /// Whether a joined name is a pattern; nil when it is not joined.
+    /// Whether a joined name is a pattern; nil if it is not joined.
     func isPattern(_ name: String) -> Bool? { indices[name].map { all[$0].isPattern } }
 
-    /// Whether the newest row of a joined topic is in view where that is.
+    /// Whether a joined topic is scrolled to its newest row.
     func isAtBottom(_ name: String) -> Bool { indices[name].map { all[$0].scroll == .bottom } ?? false }
 
-    /// Whether a joined topic has "new" somewhere where it was not in view yet.
+    /// Whether a joined topic has a marker that has not been in view yet.
     func awaitsMarkerSeen(_ name: String) -> Bool { indices[name].map { all[$0].awaitsMarkerSeen } ?? false }
 
-    /// Joins a topic or pattern that has passed the grammar; false when it is joined or too many are.
+    /// Joins a valid topic or pattern; false if it is joined already or too many are.
     mutating func join(_ name: String, pattern: TopicPattern) -> Bool {
         guard indices[name] == nil, all.count < Self.limit else { return false }
         indices[name] = all.count
@@ -83,22 +82,22 @@ struct ConversationList: Equatable, Sendable {
 
     // MARK: Order
 
-    /// The one that is shown at a place, from 0; nil outside.
+    /// The topic shown at a place, from 0; nil outside.
     func shown(at place: Int) -> Conversation? { index(at: place).map { all[$0] } }
 
-    /// Where the one in `all` is that is shown at a place; nil outside.
+    /// The index in `all` of the topic shown at a place; nil outside.
     func index(at place: Int) -> Int? {
         guard all.indices.contains(place) else { return nil }
         return isArranged ? shown[place] : place
     }
 
-    /// The place at which a joined topic is shown; nil when it is not joined.
+    /// The place at which a joined topic is shown; nil if it is not joined.
     func place(of name: String) -> Int? {
         guard let index = indices[name] else { return nil }
         return isArranged ? shown.firstIndex(of: index) : index
     }
 
-    /// Moves a topic by places, down when positive, in the order by hand; whether it was moved.
+    /// Moves a topic by `step` places, down if positive; returns whether it moved.
     mutating func move(_ name: String, by step: Int) -> Bool {
         guard let index = indices[name] else { return false }
         let place = min(max(0, index + step), all.count - 1)
@@ -117,8 +116,7 @@ struct ConversationList: Equatable, Sendable {
         arrange()
     }
 
-    /// Puts them into the order by activity, if that is what is shown and something has happened. Those in which
-    /// nothing has stay as they are to each other.
+    /// Sorts by activity, if that is the order shown and something has changed. Equal ones keep their order.
     mutating func arrange() {
         guard isByActivity, isStale || !isArranged else { return }
         isStale = false
@@ -138,7 +136,7 @@ struct ConversationList: Equatable, Sendable {
         arrange()
     }
 
-    /// Changes a joined topic in place; nil when it is not joined.
+    /// Changes a joined topic in place; nil if it is not joined.
     @discardableResult
     mutating func update<Result>(_ name: String, _ change: (inout Conversation) -> Result) -> Result? {
         guard let index = indices[name] else { return nil }
@@ -152,7 +150,7 @@ struct ConversationList: Equatable, Sendable {
         for index in all.indices { change(&all[index]) }
     }
 
-    /// Mutes the conversations of these topics and patterns, those that are joined later too, and no others.
+    /// Mutes the conversations of these topics and patterns, also those joined later, and no others.
     mutating func mute(_ patterns: [TopicPattern]) {
         guard patterns != mutes else { return }
         mutes = patterns
@@ -163,8 +161,8 @@ struct ConversationList: Equatable, Sendable {
 
     private func isCovered(_ name: String) -> Bool { mutes.contains { $0.text == name || $0.matches(name) } }
 
-    /// The one conversation that shows a message of `topic`: the topic itself where it is joined, else the closest
-    /// pattern, so that overlapping subscriptions show each message once.
+    /// The one conversation that shows messages of `topic`: the topic itself if it is joined, else the closest pattern,
+    /// so that overlapping subscriptions show each message once.
     func home(of topic: String) -> String? {
         if indices[topic] != nil { return topic }
         return patterns.first { $0.pattern.matches(topic) }?.name

@@ -51,12 +51,12 @@ struct ConversationPane: Pane {
         return []
     }
 
-    /// Goes from one unsent line to the next, and from message to message; first to where a jump has led.
+    /// Goes to the next unsent line, if there is one, else to the next message; first to where a jump has led.
     private func goOn(by step: Int, on model: ChatModel) -> ChatEffects {
         !model.beginsAtLanding && model.chooseLine(by: step) ? [] : model.selectMessage(by: step)
     }
 
-    /// Letters that are keys where something is unsent or selected begin a text where nothing is.
+    /// With nothing unsent or selected, the letters that act on it begin a text.
     func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
         switch action {
         case .copy, .quote, .details: model.selectedRow != nil ? .useful : .notTaken
@@ -68,8 +68,8 @@ struct ConversationPane: Pane {
         }
     }
 
-    /// With a text begun, an action is meant for what was selected before that, and one that goes on finding for what
-    /// was looked for; one for unsent lines is meant for these, whatever else is selected.
+    /// Once a text is begun, an action applies to the message that was selected before it, and a find goes on with its
+    /// words; an action for unsent lines applies to these, whatever is selected.
     func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
         let before = model.screen
         model.screen.focus = .main
@@ -105,8 +105,8 @@ struct ConversationPane: Pane {
         } else {
             model.screen.marks.landing = nil
             model.chooseLine(at: shownRow)
-            if model.chosenLine == nil, lines.indices.contains(index) {
-                if let row = lines[index].row { model.select(row) }
+            if model.chosenLine == nil, lines.indices.contains(index), let row = lines[index].row {
+                model.select(row)
             }
         }
         return []

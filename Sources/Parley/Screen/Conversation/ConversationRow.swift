@@ -20,33 +20,32 @@ struct StoredLine: Hashable, Sendable {
     let id: String
     let topic: String
     let sequence: UInt64
-    /// The name that the sender claims, as much of it as is looked at: unauthenticated text.
+    /// The name that the sender claims, cut to a length that is looked at: unauthenticated text.
     let name: String
     let text: String
     var time: Timestamp
-    /// Sent by this user: from here, or by another device of the user, as the network proves it. A name alone says
-    /// nothing.
+    /// Whether this user sent it, from here or another device, as the network proves. A name alone proves nothing.
     var isOwn: Bool
-    /// Whether somebody else has written the user's name under it, or a name that is kept for the network.
+    /// Whether someone else has used the user's name, or one reserved for the network.
     var isClaimed = false
     /// Delivered after an outage, in its place.
     let isRecovered: Bool
     var isMention = false
 
-    /// Whether a message under the same id says the same, to the byte: its sender published it twice.
+    /// Whether a message with the same id says the same, to the byte: its sender published it twice.
     func isRepeated(by message: TopicMessage) -> Bool {
         name.utf8.elementsEqual(NameBook.cut(message.from ?? "").utf8)
             && text.utf8.elementsEqual(message.shownText.utf8)
     }
 
-    /// The name as it is shown: one that is only claimed has a mark.
+    /// The name as shown: one that is only claimed has a mark.
     var shownName: String { name.isEmpty ? "?" : isClaimed ? name + "?" : name }
 }
 
 /// An own line that the stream does not hold yet, or never will.
 ///
-/// It is the row on the screen. The core's ``OutboxMessage`` has the line in the form of the wire, and is not there for
-/// a line that the core has not taken yet, or did not take.
+/// This is the row on the screen. The core's ``OutboxMessage`` has the line as it is sent, but not before the core has
+/// accepted it, nor if it refused.
 struct PendingLine: Hashable, Sendable {
     /// The message's id, the same for every attempt to send it.
     let id: String
@@ -57,13 +56,13 @@ struct PendingLine: Hashable, Sendable {
     let composedAt: Timestamp
     var state: State
 
-    /// Where the line is on its way.
+    /// How far the line has come.
     enum State: Hashable, Sendable {
-        /// The core has not accepted it yet, which takes as long as the disk does.
+        /// The core has not accepted it yet; that takes as long as the disk does.
         case typed
         case queued
         case sending
-        /// Not sent, or perhaps not, and why: it stays until the person sends it again or discards it.
+        /// Not sent, or perhaps not, and why. It stays until the person sends it again or discards it.
         case failed(String)
     }
 
@@ -75,7 +74,7 @@ struct PendingLine: Hashable, Sendable {
 struct Outage: Hashable, Sendable {
     var began: Timestamp
     var lasted: Duration
-    /// The number of outages in a row, of which this is the last.
+    /// The number of outages in a row, ending with this one.
     var count = 1
 }
 
@@ -83,7 +82,7 @@ enum ConversationRow: Hashable, Sendable {
     case message(StoredLine)
     /// The stream no longer holds `lost` messages that belong here.
     case gap(RowPosition, lost: UInt64)
-    /// The stream was deleted and made again; here it begins.
+    /// The stream was recreated, and begins here.
     case restart
     /// The connection was lost here, and came back.
     case outage(RowPosition, Outage)

@@ -2,7 +2,7 @@ import Relay
 import Terminal
 
 extension Frame {
-    /// What is shown while nothing is joined.
+    /// Draws what is shown while nothing is joined.
     func drawWelcome() {
         drawHeading(SafeText("welcome"))
         let keys = [
@@ -20,32 +20,31 @@ extension Frame {
         }
     }
 
-    /// The line above the main pane; it shows where the keys go.
+    /// Draws the line above the main pane, which shows where the keys go.
     func drawHeading(_ words: SafeText) {
         let style = model.screen.focus == .main ? theme.heading : theme.rule
         drawSeparator(words, in: layout.heading, words: theme.title, rule: style)
     }
 
-    /// A conversation's rows around where the person looks.
+    /// Draws a conversation's rows around where the person looks.
     func drawConversation(_ conversation: Conversation) {
         let heading = SafeText(headingWords(conversation))
         drawRows(of: conversation, heading)
         drawTypists(in: conversation, besides: heading)
     }
 
-    /// The rows of a conversation, or of a part of one.
+    /// Draws the rows of a conversation or excerpt.
     func drawRows(of conversation: Conversation, _ heading: SafeText) {
         drawHeading(heading)
         let area = layout.main
         let texts = model.layout(of: conversation, in: area, texts: self.texts)
         let widths = texts.widths
-        // How names are cut that are too wide.
         let names = NameCut(columns: widths.name, others: conversation.names.long)
         let lines = texts.viewport
         if lines.isEmpty { drawEmpty(conversation, in: area) }
         // The newest line is next to the text, however few there are.
         let first = area.endRow - lines.count
-        // The first name in view stands whoever is above the edge.
+        // The first author in view is named, whoever is above the edge.
         var hasName = false
         for (offset, line) in lines.enumerated() {
             let row = Rect(row: first + offset, column: area.column, rows: 1, columns: area.columns)
@@ -76,7 +75,7 @@ extension Frame {
         var words = conversation.name
         switch conversation.subscription {
         case .joining:
-            // Where nothing is kept, the first answer is waited for.
+            // With nothing in the local store, the first answer is awaited.
             let isAwaited = conversation.keptThrough == nil && model.network.status.isBeginning
             words += model.isOffline && !isAwaited ? offlineWords(asOf: conversation.keptThrough) : " ─ joining …"
         case .live:
@@ -91,7 +90,7 @@ extension Frame {
         return words
     }
 
-    /// That there is no connection, and up to when what is shown is all there was.
+    /// That there is no connection, and the time up to which the messages shown are complete.
     func offlineWords(asOf time: Timestamp?) -> String {
         guard let time else { return " ─ offline" }
         return " ─ offline, as of \(CivilTime(time, zone: model.zone).shortStamp.drop { $0 == " " })"
@@ -103,10 +102,10 @@ extension Frame {
         canvas.write(text, row: area.endRow - 1, column: area.column + 2, style: theme.dimmed)
     }
 
-    /// What is said where no message is shown. That there is none is said only once the network has told it.
+    /// Says why no message is shown; that there is none, only once the network has said so.
     private func emptyWords(_ conversation: Conversation) -> String {
         let nothing = conversation.isPattern ? "Nothing here yet." : "Nothing here yet. Say hello."
-        // What is here is of people who are ignored.
+        // If there are rows, all are from people who are ignored.
         if conversation.history == .complete || conversation.count > 0 { return nothing }
         if conversation.history != .loading, model.isOffline, !model.network.status.isBeginning {
             return "Nothing of \(conversation.isPattern ? "these topics" : "this topic") is on this machine."
@@ -115,7 +114,7 @@ extension Frame {
         return conversation.history == .more && isLive ? "The messages could not be loaded." : "Loading …"
     }
 
-    /// A line of a message; below one that is cut, with the key that shows the rest.
+    /// A line of a message; the one below a cut message names the key that shows the rest.
     func withKey(_ line: SafeText) -> SafeText {
         guard line == ConversationLayout.goesOn, let key = model.settings.keys.label(of: .readWhole) else {
             return line
@@ -123,7 +122,7 @@ extension Frame {
         return SafeText("… \(key) reads the rest")
     }
 
-    /// A line of a message, with what reads the rest where it stands for something that is not shown.
+    /// A line of a message, with the key that shows the rest if it stands for something that is not shown.
     private func withKey(_ line: MarkedText, _ columns: Int) -> SafeText {
         guard line.isPart, line.text != ConversationLayout.goesOn else { return withKey(line.text) }
         let words = SafeText(" · \(model.settings.keys.label(of: .readWhole) ?? "/read") reads it")
@@ -167,7 +166,7 @@ extension Frame {
         func columns(_ end: Int) -> Int { SafeText(String(String.UnicodeScalarView(scalars[..<end]))).width }
         for place in model.mention.places(in: scalars) {
             let (start, end) = (columns(place.lowerBound), min(columns(place.upperBound), widths.text))
-            // Code and links do not call.
+            // Names in code and links are no mentions.
             guard start < end, !text.runs.contains(where: { $0.kind != .quote && $0.columns.overlaps(start..<end) })
             else {
                 continue
@@ -179,9 +178,9 @@ extension Frame {
         }
     }
 
-    /// Draws what is left and right of a message's first line: time, name, and what became of it.
+    /// Draws what is left and right of a message's first line: time, name and delivery mark.
     ///
-    /// - Parameter names: nil where the name stands above.
+    /// - Parameter names: nil if the name is shown above.
     private func drawMargin(
         of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns, _ names: NameCut?
     ) {
@@ -234,8 +233,8 @@ extension ConversationRow {
 }
 
 extension Theme {
-    /// The style of a part of a text. A line that says something by its own style, because it is not sent, keeps that;
-    /// its links are told by their underline.
+    /// The style of a part of a text. A line with a style of its own, because it is not sent, keeps that; only its
+    /// links are underlined.
     fileprivate func style(of kind: Markup.Kind, over style: Style) -> Style {
         switch kind {
         case .code: return style == .plain ? code : style

@@ -1,31 +1,29 @@
 import Relay
 import Terminal
 
-/// The links that were in view when they were listed, so that their numbers stay while messages come.
+/// The links that were in view when they were listed, so that their numbers stay while messages arrive.
 struct LinkList: Hashable, Sendable {
-    /// The conversation in which they are, or the beginning of what is read.
+    /// The conversation that they are in, or the heading and beginning of what is read.
     let place: String
     let title: String
-    /// Each once: in a conversation the newest first, in what is read as they stand.
+    /// Each link once: newest first in a conversation, in order in what is read.
     let entries: [Entry]
 
-    /// A link, and who has sent it; nobody where that stands above it.
+    /// A link, and the name of its sender, which is empty for what is read.
     struct Entry: Hashable, Sendable {
         let link: Link
         let name: String
     }
 
-    /// Characters that are looked through.
+    /// The most characters searched.
     private static let textLimit = 131_072
 
-    /// Those of a conversation's messages.
     init(in conversation: String, _ entries: [Entry]) {
         place = conversation
         title = "Links in \(conversation)"
         self.entries = entries
     }
 
-    /// Those of what is read.
     init(in reader: Reader) {
         // Two letters of one minute have the same heading.
         place = "\(reader.heading)\n\(reader.text.prefix(1_024))"
@@ -44,12 +42,12 @@ struct LinkList: Hashable, Sendable {
         self.entries = entries
     }
 
-    /// The link of a number, from 1.
+    /// The link with a number, from 1; nil outside.
     func link(_ number: Int) -> Link? {
         entries.indices.contains(number - 1) ? entries[number - 1].link : nil
     }
 
-    /// As they are listed over the panes; Enter is for the selected one.
+    /// The list as shown over the panes; Enter takes the selected link.
     var listing: Listing {
         var lines: [HelpText.Line] = []
         var places: [Int] = []

@@ -1,19 +1,19 @@
 import Relay
 
-/// What becomes of what is written, as far as that is not simply that it is sent.
+/// What happens to a text once it is entered.
 enum SendProspect: Hashable, Sendable {
-    /// It goes at once, or does something here.
+    /// It is sent at once, or acts here.
     case goes
     /// It waits until there is a connection.
     case waits
-    /// It is kept, and leaves only after a new connection is asked for.
+    /// It is kept until a new connection is asked for.
     case needsConnecting
-    /// It goes nowhere, and why.
+    /// It cannot be sent, and why.
     case goesNowhere(String)
 }
 
 extension ChatModel {
-    /// What becomes of the text being written, or of one that would be written now.
+    /// What would happen to the text being written, or to one written now.
     var prospect: SendProspect {
         guard compose.isCommand else { return prospectOfLine }
         // A half-written command promises nothing yet.
@@ -22,7 +22,7 @@ extension ChatModel {
         return prospectOfMessage
     }
 
-    /// That the credentials may not write to a topic; nil where they may, or the network has not said.
+    /// Says that the credentials may not write to a topic; nil if they may, or the network has not said.
     func readOnlyWords(of topic: String) -> String? {
         guard let rights = network.rights, !rights.mayPublish(to: topic) else { return nil }
         return rights.mayRead(topic) ? "\(topic) is read-only with this key" : "\(topic) is not open to this key"
@@ -40,7 +40,7 @@ extension ChatModel {
 }
 
 extension SlashCommand {
-    /// Whether what it says is handed to the outbox, where it waits while there is no connection.
+    /// Whether it goes to the outbox, where it waits while there is no connection.
     fileprivate var isSent: Bool {
         switch self {
         case .say, .post: true

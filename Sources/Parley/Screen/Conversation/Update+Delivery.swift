@@ -1,8 +1,8 @@
 import Relay
 
 extension ChatModel {
-    /// Sends a line to a topic: it is on the screen at once, with a mark as soon as the core has it, and goes when the
-    /// core can deliver it.
+    /// Sends a line to a topic: it appears at once, is marked as soon as the core has it, and leaves when the core can
+    /// deliver it.
     func publish(_ text: String, to name: String) -> ChatEffects {
         let (id, number) = newMessage()
         let user = network.identity.user
@@ -25,13 +25,13 @@ extension ChatModel {
         return [.topics(.publish(id: id, topic: name, text: text))]
     }
 
-    /// Notes what goes to the core. Until the core has accepted it, which is told as it comes further on its way,
-    /// nothing keeps it, and nothing is said of it that a power cut would make untrue.
+    /// Notes what goes to the core. Until the core accepts it, which its first news tells, nothing keeps it, and
+    /// nothing is said of it that a power cut would make untrue.
     private func hand(_ item: Outgoing.Item, _ id: String) {
         network.outbox.messages[id] = Outgoing(item: item, isAccepted: false)
     }
 
-    /// An own line, letter or change of a key has come further on its way, or to its end.
+    /// Handles the progress, or the end, of an own line, letter or change of a key.
     func published(_ news: PublishNews) -> ChatEffects {
         guard let handed = network.outbox.messages[news.id] else {
             if network.opening != nil, news.state.isFinal,
@@ -74,7 +74,7 @@ extension ChatModel {
         if isShown == nil { say("A line to \(name): \(words)", .failure) }
     }
 
-    /// Own lines whose message has come back from the stream need no acknowledgement to be counted as sent.
+    /// Own lines that have come back from the stream count as sent without an acknowledgement.
     func settleDelivered(_ messages: [Relay.TopicMessage]) {
         guard !network.outbox.messages.isEmpty else { return }
         for message in messages where message.mayBeFromHere {
@@ -95,24 +95,24 @@ extension ChatModel {
         return [.letters(.post(id: id, user: user, postbox: postbox, subject: subject, text: text))]
     }
 
-    /// - Parameter letter: the letter as it was written, with its subject.
+    /// - Parameter letter: the letter as written, with its subject.
     private func letterPublished(
         _ news: PublishNews, to recipient: String, _ letter: String
     ) -> ChatEffects {
         if case .acknowledged = news.state { say("✓ \(recipient) has the letter.") }
-        // Without a screen it is told of with its text, and kept with the reason, as a line is.
+        // Without a screen the failure is reported with the text, and kept with the reason, as a line is.
         guard hasScreen, let (verdict, reason) = news.givenUp else { return [] }
         giveBack("/post \(recipient) \(letter)", "The letter was \(verdict) sent", reason)
-        // The person has it back: sent once more, it would be another letter.
+        // The person has it back: sent again, it is another letter.
         return forget([news.id])
     }
 
-    /// What was not sent is not lost: it is put back into the compose pane, or waits in its history. Without a screen
-    /// nobody would see it there.
+    /// Puts what was not sent back into the compose pane, or into its history. Without a screen no one would see it
+    /// there.
     private func giveBack(_ command: String, _ what: String, _ words: String) {
         if hasScreen, compose.isEmpty {
             compose.set(command)
-            // Whoever writes something else now does not write it behind this.
+            // So that other text typed now does not end up after it.
             say("\(what). \(words)", .failure, about: .mistake)
         } else {
             say("\(what)\(hasScreen ? "; Up brings it back" : ""). \(words)", .failure)
@@ -130,7 +130,7 @@ extension ChatModel {
     private func keyPublished(_ news: PublishNews, _ change: KeyValueRequest.Change) -> ChatEffects {
         if case .acknowledged(let revision, _) = news.state { tellOfKeys(change.doneWords(revision)) }
         guard let (outcome, reason) = news.givenUp else { return [] }
-        // It was looked at, and has another value.
+        // The key was looked up, and has another value.
         var verdict = outcome
         if case .failed(.conflict) = news.state { verdict = "not" }
         let words = news.state == .uncertain ? "The answer was lost. Look at the key, then decide anew." : reason
@@ -139,7 +139,7 @@ extension ChatModel {
         return forget([news.id])
     }
 
-    /// Says what a request about keys came to; `/kv` lists it from then on.
+    /// Says what a request about keys led to; `/kv` lists it from then on.
     func tellOfKeys(_ text: String, isFailure: Bool = false) {
         say(text, isFailure ? .failure : .information, about: .keys)
         notices.keyResults.record(text, at: now.wall)
@@ -147,7 +147,7 @@ extension ChatModel {
 }
 
 extension PublishNews {
-    /// Of a message that was given up: whether it was "not" or "perhaps" sent, and why.
+    /// For a message that was given up: whether it was "not" or "perhaps" sent, and why.
     var givenUp: (verdict: String, reason: String)? {
         let reason: String
         switch state {

@@ -1,16 +1,16 @@
 import Relay
 
-// Finding letters in the messages that are loaded, from one to the next, and in what is read.
+// Finding text in the loaded messages, from one to the next, and in what is read.
 extension ChatModel {
     struct Find: Hashable, Sendable {
         let text: TextFind
         let conversation: String
-        /// Whether that is a part of the conversation, around what was found.
+        /// Whether that is an excerpt of the conversation.
         var isInExcerpt = false
     }
 
-    /// Begins to look for something: in the conversation in view, from the newest message up; around what was found,
-    /// from that up; in what is read whole, and in the letter that is open, from its beginning.
+    /// Starts a find: in the conversation in view, from the newest message up; in an excerpt, from the message found
+    /// up; in an open message or letter, from its beginning.
     func find(_ words: String) {
         let view = screen.view
         if let reader = view.reader { return ReaderPane(reader: reader).find(words, on: self) }
@@ -38,7 +38,7 @@ extension ChatModel {
         if let reader = screen.view.reader { ReaderPane(reader: reader).find(words, on: self) }
     }
 
-    /// Goes on to the message above that has what is looked for, or to the next line of what is read whole.
+    /// Goes on to the next match: the message above, or the next line of what is read.
     func findOn() {
         if let reader = screen.view.reader, reader.find != nil {
             return ReaderPane(reader: reader).findNext(by: 1, on: self)
@@ -55,7 +55,7 @@ extension ChatModel {
         findNext(by: -1)
     }
 
-    /// Goes to the next message that has what is looked for, above or below the selected one.
+    /// Goes to the next match above or below the selected message.
     func findNext(by step: Int) {
         guard let find = screen.marks.find, let conversation = conversationInView,
             screen.view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt)
@@ -64,8 +64,8 @@ extension ChatModel {
         select(row)
     }
 
-    /// The next message that has something. The first one is looked for from the newest message up; around what was
-    /// found, from that up, and then down.
+    /// The next message that matches. The first one is looked for from the newest message up; in an excerpt, from the
+    /// message found up, and then down.
     private func nextRow(with text: TextFind, in conversation: Conversation, by step: Int) -> ConversationRow? {
         if let selected = selectedRow?.position {
             return conversation.message(from: conversation.index(atOrAfter: selected) + step, by: step, with: text)

@@ -1,12 +1,12 @@
 import Relay
 
-// People whose messages the person does not want to see. A name is what its sender says, so it is the name that is
-// ignored, in any case of its letters, and not whoever is behind it.
+// People whose messages the person does not want to see. A name is only what its sender claims, so the name is ignored,
+// regardless of case, not the one who uses it.
 extension ChatModel {
-    /// Names that can be ignored at once.
+    /// The most names that can be ignored at once.
     static let ignoredLimit = 1_000
 
-    /// Hides what somebody writes in topics, here and at later starts; without a name, says who is hidden.
+    /// Hides someone's messages in topics, now and in later runs; without a name, says who is ignored.
     func ignore(_ name: String) -> ChatEffects {
         guard !name.isEmpty else {
             return tell(

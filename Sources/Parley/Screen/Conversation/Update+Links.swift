@@ -10,7 +10,7 @@ extension ChatModel {
         screen.overlay = .listing(links.listing)
     }
 
-    /// Hands a link of the list to the person; of what is in view where nothing was listed here.
+    /// Copies a link of the list, or of what is in view if nothing was listed here.
     func takeLink(_ number: Int) -> ChatEffects {
         guard let inView = linksInView() else { return tell("Open a topic first.", .failure) }
         let links = listed.links.flatMap { $0.place == inView.place && !$0.entries.isEmpty ? $0 : nil } ?? inView
@@ -18,21 +18,20 @@ extension ChatModel {
             return tell(
                 links.entries.isEmpty ? "There is no link in view." : "There is no link \(number). /links lists them.")
         }
-        // Without a screen nobody has its clipboard at hand.
+        // Without a screen there is no clipboard at hand.
         guard hasScreen else { return tell(link.text) }
         return take(link)
     }
 
-    /// Gives a link to the terminal's clipboard and shows it on the bottom line, where the mouse can take it if the
-    /// terminal has none.
+    /// Copies a link to the terminal's clipboard and shows it on the bottom line, where the mouse can select it if the
+    /// terminal has no clipboard.
     func take(_ link: Link) -> ChatEffects {
         let effects = copy(link.text)
         if SafeText(link.text).width <= size.columns - 2 { say(link.text) }
         return effects
     }
 
-    /// The links of the messages in view, the newest first, or of what is read whole or of the open letter; nil where
-    /// there is neither.
+    /// The links of the messages in view, newest first, or of the open message or letter; nil if there is neither.
     private func linksInView() -> LinkList? {
         guard let conversation = conversationInView else {
             return (screen.view.reader ?? wholeText).map { LinkList(in: $0) }

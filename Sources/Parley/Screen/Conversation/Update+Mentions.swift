@@ -1,10 +1,10 @@
 import Relay
 
-// What calls the person: it is marked and counted, and rings the bell where they are not looking.
+// Mentions of the person: they are marked and counted, and ring the bell if the person is not looking.
 extension ChatModel {
-    /// Somebody who did nothing for so long may not be looking, whatever a terminal says of its focus.
+    /// A person who did nothing for this long may not be looking, whatever the terminal says of its focus.
     static let lookingTime = Duration.seconds(60)
-    /// The bell rings no more often than this, and for somebody who is elsewhere no more often than they are notified.
+    /// The shortest time between two bells. For a person elsewhere it is that between two notifications.
     private static let bellPause = Duration.seconds(3)
 
     var mention: Mention { Mention(name: network.identity.user, words: settings.highlights) }
@@ -14,7 +14,7 @@ extension ChatModel {
         network.conversations.updateAll { $0.recognize(mention) }
     }
 
-    /// Whether the person can be taken to be looking at the screen.
+    /// Whether the person is presumably looking at the screen.
     var isLooking: Bool {
         guard attention.tracker.isForeground, let lastInput = attention.lastInput else { return false }
         return lastInput.duration(to: now.instant) < Self.lookingTime
@@ -29,8 +29,7 @@ extension ChatModel {
         return .screen(.bell)
     }
 
-    /// Goes to the next message that calls the person: in view first, then in the topics after it; false where there is
-    /// none.
+    /// Goes to the next mention: in view first, then in the topics after it; false if there is none.
     func showNextMention() -> Bool {
         guard let name = nextTopic(from: 0, where: { !$0.mentions.isEmpty }),
             let position = network.conversations.named(name)?.mentions.first
@@ -40,7 +39,7 @@ extension ChatModel {
         return true
     }
 
-    /// Scrolls the conversation in view so that a row is seen.
+    /// Scrolls a conversation so that a row is in view.
     func showRow(at position: RowPosition, in name: String) {
         guard let conversation = network.conversations.named(name) else { return }
         let layout = layout(of: conversation)
@@ -56,9 +55,9 @@ extension ChatModel {
         land(at: position, in: name)
     }
 
-    /// The next topic with a property that is not muted, in the order of the sidebar.
+    /// The next topic, in the order of the sidebar, that is wanted and not muted.
     ///
-    /// - Parameter distance: how far from the one in view the search begins; 0 for that one itself.
+    /// - Parameter distance: where the search begins, relative to the topic in view.
     func nextTopic(from distance: Int, where isWanted: (Conversation) -> Bool) -> String? {
         let current = screen.view.topic.flatMap { network.conversations.place(of: $0) }
         let start = current.map { $0 + distance } ?? 0

@@ -1,11 +1,11 @@
 import Relay
 
-// Topics that the person wants to be left alone by, beside those that the configuration mutes. What they bring is shown
-// as ever; it rings no bell, is not counted in the title, and is passed over on the way through what is unread.
+// Topics that the person mutes, besides those that the configuration mutes. Their messages are shown as usual, but ring
+// no bell, are not counted in the title, and are skipped by the key for unread messages.
 extension ChatModel {
     static let muteLimit = 1_000
 
-    /// Mutes a topic or pattern, or the open one, here and at later starts.
+    /// Mutes a topic or pattern, or the open one, now and in later runs.
     func mute(_ text: String?) -> ChatEffects {
         guard let pattern = patternToMute(text, "/mute") else { return [] }
         let name = pattern.text
@@ -20,7 +20,7 @@ extension ChatModel {
         return network.keepsDesk ? [.store(.keepMuted(name, true))] : []
     }
 
-    /// Lets a topic or pattern that was muted here, or the open one, ring and count again.
+    /// Unmutes a topic or pattern that was muted here, or the open one.
     func unmute(_ text: String?) -> ChatEffects {
         guard let name = patternToMute(text, "/unmute")?.text else { return [] }
         guard let index = network.quiet.mutes.firstIndex(where: { $0.text == name }) else {
@@ -37,7 +37,7 @@ extension ChatModel {
         return network.keepsDesk ? [.store(.keepMuted(name, false))] : []
     }
 
-    /// Takes in what was muted at earlier starts.
+    /// Restores the mutes of earlier runs.
     func bringBack(mutes names: [String]) {
         let known = Set(network.quiet.mutes.map(\.text))
         let kept = names.filter { !known.contains($0) }.compactMap { try? TopicPattern($0) }
@@ -47,7 +47,7 @@ extension ChatModel {
 
     func applyMutes() { network.conversations.mute(settings.mutes + network.quiet.mutes) }
 
-    /// What is named, or open; says why where that is no topic.
+    /// The topic that is named, or the open one; says why if it is none.
     private func patternToMute(_ text: String?, _ command: String) -> TopicPattern? {
         guard let name = text ?? screen.view.topic else {
             say("Name the topic: \(command) TOPIC", .failure)
@@ -59,7 +59,7 @@ extension ChatModel {
         }
     }
 
-    /// By what a topic is muted, in words, and how that ends; nil where it is not.
+    /// What mutes a topic, in words, and how to end that; nil if it is not muted.
     private func muting(_ name: String) -> (words: String, remedy: String)? {
         func covers(_ pattern: TopicPattern) -> Bool { pattern.text == name || pattern.matches(name) }
         if let pattern = network.quiet.mutes.first(where: covers) {

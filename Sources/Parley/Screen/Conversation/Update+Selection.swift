@@ -1,12 +1,12 @@
 import Relay
 import Terminal
 
-// The keys of the main pane go from message to message. What a message says can be copied, quoted and looked at.
+// In the main pane, keys go from message to message. Messages can be copied, quoted and inspected.
 extension ChatModel {
-    /// The message that the keys are for.
+    /// The message that keys act on.
     struct Selection: Hashable, Sendable {
         let conversation: String
-        /// Whether it is in a part of the conversation, around what was found.
+        /// Whether it is in an excerpt of the conversation.
         var isInExcerpt = false
         let position: RowPosition
     }
@@ -19,23 +19,23 @@ extension ChatModel {
         static let letter = QuoteLimit(characters: 4_000, lines: 40)
     }
 
-    /// Characters that are copied at most: terminals refuse more.
+    /// The most bytes of text that are copied: terminals refuse more.
     private static let copyLimit = 65_536
 
-    /// The selected message; nil where none is, or it is gone.
+    /// The selected message; nil if there is none, or it is gone.
     var selectedRow: ConversationRow? {
         screen.focus == .main ? screen.marks.selection.flatMap(row(of:)) : nil
     }
 
-    /// The message that was selected when the text was begun; nil where none was, or it is gone.
+    /// The message that was selected when the text was begun; nil if none was, or it is gone.
     var rowBeforeText: ConversationRow? { screen.marks.selectionBeforeText.flatMap(row(of:)) }
 
-    /// Selects again what was selected before the text was begun, where nothing is.
+    /// Selects what was selected before the text was begun, unless something is.
     func selectAsBeforeText() {
         if selectedRow == nil, rowBeforeText != nil { screen.marks.selection = screen.marks.selectionBeforeText }
     }
 
-    /// What is said to whoever wants to do something to a message while none is selected.
+    /// The answer to an action on a message while none is selected.
     var noSelectionWords: String {
         guard let up = settings.keys.label(of: .up, in: ConversationPane.self) else { return "No message is selected." }
         let pane = screen.focus == .compose ? settings.keys.label(of: .previousPane) : nil
@@ -43,27 +43,26 @@ extension ChatModel {
         return "No message is selected; \(way)"
     }
 
-    /// What is said to whoever goes on finding where nothing is looked for.
+    /// The answer to going on with a find while there is none.
     static let noFindWords = "Nothing is looked for here. /find LETTERS begins."
 
-    /// The message of a selection in the conversation in view; nil where it is gone.
+    /// The message of a selection in the conversation in view; nil if it is gone.
     private func row(of selection: Selection) -> ConversationRow? {
         guard screen.view.isPart(of: selection.conversation, inExcerpt: selection.isInExcerpt) else { return nil }
         return conversationInView?.row(of: selection.position)
     }
 
-    /// The joined topic in view.
     var topicInView: Conversation? { screen.view.topic.flatMap { network.conversations.named($0) } }
 
-    /// The conversation in view, or the part of one around what was found; nil where something else is.
+    /// The conversation or excerpt in view; nil if something else is.
     var conversationInView: Conversation? { screen.view.excerpt?.conversation ?? topicInView }
 
-    /// Has the keys begin at a message that the person was led to.
+    /// Makes keys begin at a message that the person was led to.
     func land(at position: RowPosition, in name: String) {
         screen.marks.landing = hasScreen ? Selection(conversation: name, position: position) : nil
     }
 
-    /// The message that a jump has led to, while nothing was selected since; nil where the person sees it no more.
+    /// The message that a jump has led to, while nothing was selected since; nil if it is out of view.
     private func landingRow(in shown: [ConversationLayout.Line]) -> ConversationRow? {
         guard selectedRow == nil, let landing = screen.marks.landing,
             screen.view.topic == landing.conversation
@@ -71,7 +70,7 @@ extension ChatModel {
         return shown.first { $0.row?.position == landing.position }?.row
     }
 
-    /// Whether the keys begin at the message that a jump has led to.
+    /// Whether keys begin at the message that a jump has led to.
     var beginsAtLanding: Bool {
         guard screen.marks.landing != nil, selectedRow == nil, let conversation = conversationInView else {
             return false
@@ -81,8 +80,8 @@ extension ChatModel {
 
     // MARK: Selecting
 
-    /// Goes to the message above or below; through a message that is taller than the pane, and past the newest one, a
-    /// line at a time.
+    /// Goes to the message above or below; a line at a time within one that is taller than the pane, and past the
+    /// newest.
     func selectMessage(by step: Int) -> ChatEffects {
         guard let conversation = topicInView else { return [] }
         let layout = layout(of: conversation)
@@ -120,16 +119,16 @@ extension ChatModel {
         if hasScreen { scroll(to: scroll(showing: row, in: conversation)) }
     }
 
-    /// Scrolls the conversation in view, or the part of one.
+    /// Scrolls the conversation or excerpt in view.
     func scroll(to scroll: Conversation.Scroll) {
         if let name = screen.view.topic { network.conversations.update(name) { $0.scroll = scroll } }
         screen.view.excerpt?.conversation.scroll = scroll
     }
 
-    /// Where a conversation is scrolled to so that a message of it is in view.
+    /// The scroll position at which a message is in view.
     private func scroll(showing row: ConversationRow, in conversation: Conversation) -> Conversation.Scroll {
         var held = conversation
-        // What comes does not move what somebody looks at.
+        // New messages do not move what the person looks at.
         if held.scroll == .bottom, let newest = held.row(at: held.count - 1)?.position, newest != row.position {
             held.scroll = .row(newest, hiddenLines: 0)
         }
@@ -137,7 +136,7 @@ extension ChatModel {
         guard !layout.area.isEmpty else { return held.scroll }
         let hidden = layout.hiddenLines(of: row.position, in: layout.viewport)
         guard hidden.above > 0 || hidden.below > 0 else { return held.scroll }
-        // Of a message that is taller than the pane, what is next to the edge comes first; the keys go on in it.
+        // Of a message that is taller than the pane, the part next to the edge comes first; keys go on from there.
         let most = max(1, layout.area.rows - 1)
         if !hidden.isWhole, hidden.above + hidden.below >= most { return held.scroll }
         if hidden.isWhole, !layout.isNextToEdge(row.position) { return layout.showing(row.position) }
@@ -154,36 +153,35 @@ extension ChatModel {
         guard let selection = screen.marks.selection, screen.focus != .main || !shows(screen.view, selection) else {
             return
         }
-        // What is read whole lies over it, and leads back to it.
+        // What is read covers it, and leads back to it.
         if screen.view.reader != nil, shows(screen.viewBelowReader, selection) { return }
         if screen.focus == .compose, !compose.isEmpty, shows(screen.view, selection) {
-            // What was looked for stays with the message that it had led to, also where nobody went on with it
-            // meanwhile.
+            // A find stays with the message that it led to, even if no one went on with it meanwhile.
             if screen.marks.find != nil || selection != screen.marks.selectionBeforeText {
                 screen.marks.findBeforeText = screen.marks.find
             }
             screen.marks.selectionBeforeText = selection
         }
-        self.screen.marks.selection = nil
+        screen.marks.selection = nil
         screen.marks.find = nil
         guard !selection.isInExcerpt, let conversation = network.conversations.named(selection.conversation),
             conversation.scroll != .bottom
         else { return }
         let layout = layout(of: conversation)
         guard !layout.area.isEmpty else { return }
-        // Where nothing came meanwhile, the newest message goes on moving.
+        // If nothing arrived meanwhile, the newest message is followed again.
         let scroll = layout.scrolled(up: 0)
         network.conversations.update(selection.conversation) { $0.scroll = scroll }
     }
 
     // MARK: With the selected message
 
-    /// Gives a message to the terminal's clipboard, without what nobody sees of it, and keeps it for ^Y.
+    /// Copies a message to the terminal's clipboard, without what is invisible, and keeps it for ^Y.
     func copy(message text: String) -> ChatEffects {
         copy(SafeText.lines(text).map(\.description).joined(separator: "\n"))
     }
 
-    /// Gives a text to the terminal's clipboard, and keeps it for ^Y.
+    /// Copies a text to the terminal's clipboard, and keeps it for ^Y.
     func copy(_ text: String) -> ChatEffects {
         compose.editor.keepForYank(text)
         let yank = settings.keys.label(of: .yank).map { "; \($0) puts it into the text" } ?? ""
@@ -194,8 +192,7 @@ extension ChatModel {
         return .screen(.copy(text))
     }
 
-    /// Puts a message of the conversation in view into the text. What is read by a pattern is answered in its own
-    /// topic.
+    /// Quotes a message of the conversation in view. One that a pattern brought is answered in its own topic.
     func quote(_ row: ConversationRow) {
         if let topic = topicInView, topic.isPattern, case .message(let line) = row {
             return say("/join \(line.topic) to answer; \(topic.name) is only for reading.")
@@ -203,14 +200,14 @@ extension ChatModel {
         quote(row.text, of: row.author)
     }
 
-    /// Puts a message of somebody into the text, as a quotation to answer to. Says so where that is cut.
+    /// Puts a text into the compose pane as a quotation to answer; says so if that is cut.
     func quote(_ text: String, of author: String?) {
         let quotation = Self.quotation(of: text, by: author)
         beginWith(quotation)
         sayCut(quotation, of: text)
     }
 
-    /// Says how much of a text a quotation has, where that is not all of it.
+    /// Says how much of a text is quoted, unless all of it is.
     func sayCut(_ quotation: String, of text: String) {
         guard quotation.hasSuffix(Self.cutMark), !Self.ownText(of: text).hasSuffix(Self.cutMark) else { return }
         let (quoted, all) = (Self.lineCount(quotation), Self.lineCount(Self.ownText(of: text)))
@@ -230,10 +227,10 @@ extension ChatModel {
         screen.focus = .compose
     }
 
-    /// A message as it is quoted: who wrote it, and the beginning of what it says.
+    /// A message as quoted: its author, and the beginning of its text.
     static func quotation(of row: ConversationRow) -> String { quotation(of: row.text, by: row.author) }
 
-    /// The beginning of a text as a quotation to answer to, with who wrote it where that is given.
+    /// The beginning of a text as a quotation to answer, with its author if given.
     static func quotation(of text: String, by author: String? = nil, within limit: QuoteLimit = .message) -> String {
         let name = author.map { "\($0): " } ?? ""
         let start = ownText(of: text).prefix(limit.characters + 1)
@@ -246,7 +243,7 @@ extension ChatModel {
             .joined(separator: "\n")
     }
 
-    /// A text without the lines that it quotes itself; all of it where it has no others.
+    /// A text without the lines that it quotes itself; all of it if there are no others.
     private static func ownText(of text: String) -> String {
         let lines = text.split(omittingEmptySubsequences: false) { $0.breaksLine }
         let own = lines.filter { $0.first != ">" }
@@ -302,7 +299,7 @@ extension ChatModel {
 }
 
 extension ConversationRow {
-    /// What it says; nothing for what is no message.
+    /// The text; empty if this is no message.
     var text: String {
         switch self {
         case .message(let line): line.text
@@ -318,7 +315,7 @@ extension ConversationRow {
         }
     }
 
-    /// Who else wrote it.
+    /// The name of someone else who wrote it; nil if they gave none.
     var author: String? {
         guard case .message(let line) = self, !line.isOwn, !line.name.isEmpty else { return nil }
         return String(line.name.prefix(64))
@@ -326,17 +323,17 @@ extension ConversationRow {
 }
 
 extension Conversation {
-    /// The row of a position; nil where it is gone.
+    /// The row at a position; nil if it is gone.
     func row(of position: RowPosition) -> ConversationRow? {
         row(at: index(atOrAfter: position)).flatMap { $0.position == position ? $0 : nil }
     }
 
-    /// The message above a place, or below it; what is no message is passed over.
+    /// The next message above or below a position.
     func message(from position: RowPosition, by step: Int) -> ConversationRow? {
         message(from: index(atOrAfter: position) + step, by: step)
     }
 
-    /// The next message from an index on, or the next one that has something.
+    /// The next message from an index on, or the next one that contains `text`.
     func message(from index: Int, by step: Int, with text: TextFind? = nil) -> ConversationRow? {
         var index = index
         while let row = row(at: index) {
@@ -354,7 +351,7 @@ extension ConversationLayout {
         var isWhole = false
     }
 
-    /// How many lines of a message are above the lines that are shown, and below them.
+    /// How many lines of a message are above and below those that are shown.
     func hiddenLines(of position: RowPosition, in shown: [Line]) -> Hidden {
         let lines = lines(ofRow: conversation.index(atOrAfter: position))
         let count = lines.reduce(0) { $1.row == nil ? $0 : $0 + 1 }
@@ -370,7 +367,7 @@ extension ConversationLayout {
         return last == shown.count - 1 && first > 0 ? Hidden(below: missing) : Hidden(above: missing)
     }
 
-    /// Whether a message is the next one above what is shown, or below it, so that scrolling by its lines shows it.
+    /// Whether a message is the next one above or below those shown, so that scrolling by its lines shows it.
     func isNextToEdge(_ position: RowPosition) -> Bool {
         let shown = viewport.compactMap(\.row?.position)
         guard let first = shown.first, let last = shown.last else { return false }

@@ -4,7 +4,7 @@ import Terminal
 extension ChatModel {
     static let historyPage = 200
 
-    /// Joins a topic, or goes to it when it is joined.
+    /// Joins a topic, or goes to it if it is joined.
     func join(_ text: String, shows: Bool = true) -> ChatEffects {
         let pattern: TopicPattern
         do throws(TopicError) { pattern = try TopicPattern(text) } catch { return tell("\(error)", .failure) }
@@ -39,10 +39,10 @@ extension ChatModel {
         return [.topics(.unsubscribe(topic: name))]
     }
 
-    /// Has topics out of view rest that have more unread than the configuration has followed, and follows those again
-    /// that are in view. What is unread does not get less out of view, so that what rests goes on resting.
+    /// Stops following topics out of view that have more unread messages than the configuration follows, and follows
+    /// those in view again. Out of view the number of unread messages never falls, so a resting topic goes on resting.
     func topicsToFollow() -> ChatEffects {
-        // Whoever has no screen is told of everything.
+        // Without a screen, everything is reported.
         let limit = hasScreen ? settings.followedUnread : nil
         guard limit != nil || !network.resting.topics.isEmpty else { return [] }
         let shown = screen.view.topic
@@ -60,12 +60,12 @@ extension ChatModel {
         return effects
     }
 
-    /// Has letters rest while the inbox is out of view, where the configuration says so, and follows them again with
-    /// it.
+    /// Stops following letters while the inbox is out of view, if so configured, and follows them again when it is in
+    /// view.
     func lettersToFollow() -> ChatEffects {
-        // Whoever has no screen is told of everything.
+        // Without a screen, everything is reported.
         guard hasScreen, !settings.followsLetters || network.resting.letters else { return [] }
-        // A letter that is read, or what is told of it, stands over the inbox.
+        // A letter that is read, or its details, covers the inbox.
         let isInView = ([screen.view] + screen.trail).contains(where: \.isInbox)
         let rests = !settings.followsLetters && !isInView
         guard rests != network.resting.letters else { return [] }
@@ -89,7 +89,7 @@ extension ChatModel {
         screen.focus = .main
     }
 
-    /// Takes in what a topic's subscription tells. Messages that come together are taken in together.
+    /// Handles the events of a topic's subscription. Successive messages are handled together.
     func handle(_ events: [TopicEvent], of name: String) -> ChatEffects {
         guard network.conversations.index(of: name) != nil else { return [] }
         var effects: ChatEffects = []
@@ -148,7 +148,7 @@ extension ChatModel {
                 $0.restore(older: messages, gaps, isComplete: isLast, user: $1)
             }
             notices.withdraw(about: .history(name))
-            // It may have become live since then.
+            // The topic may have become live since then.
             guard !isOffline, let conversation = network.conversations.named(name), conversation.subscription == .live,
                 conversation.lacksHistory
             else { return settled }
@@ -158,7 +158,7 @@ extension ChatModel {
                 $0.fill(messages, gaps, before: place, isComplete: isComplete, user: $1)
             }
             notices.withdraw(about: .history(name))
-            // What was read offline is made whole, page by page.
+            // Holes left by reading offline are filled page by page.
             guard let conversation = network.conversations.named(name), conversation.hole != nil, conversation.canGrow,
                 !messages.isEmpty
             else { return settled }
@@ -172,7 +172,7 @@ extension ChatModel {
         return []
     }
 
-    /// Without what another conversation shows: that is kept for that one.
+    /// Leaves out messages that another conversation shows: they are kept for that one.
     private func shown(_ kept: KeptTopic, in name: String) -> KeptTopic {
         var shown = kept
         shown.messages.removeAll { (network.conversations.home(of: $0.topic) ?? name) != name }
@@ -189,8 +189,8 @@ extension ChatModel {
         return settled
     }
 
-    /// Takes in a page of older messages. One that would not join what is here is left: it is asked for anew where
-    /// somebody looks.
+    /// Adds a page of older messages. One that does not adjoin the rows is dropped, and asked for again when someone
+    /// looks.
     private func takePage(
         _ messages: [TopicMessage], of name: String, before place: UInt64?,
         _ take: (inout Conversation, _ user: String?) -> Void
@@ -202,7 +202,7 @@ extension ChatModel {
         return takePast(messages, of: name, take)
     }
 
-    /// Asks for messages older than the oldest one that is here.
+    /// Asks for messages older than the oldest one here.
     func loadHistory(_ name: String) -> ChatEffects {
         guard let conversation = network.conversations.named(name) else { return [] }
         switch conversation.history {
@@ -215,13 +215,13 @@ extension ChatModel {
             let further = network.keepsDesk ? "/search before:DATE leads further back" : "parley history has more"
             return tell("Parley shows \(count) messages at once; \(further).")
         }
-        // Where there is a connection, what was read without one is made whole first.
+        // With a connection, holes left by reading offline are filled first.
         let place = isOffline ? conversation.oldest?.sequence : conversation.historyPlace
         network.conversations.update(name) { $0.history = .loading }
         return [.topics(.loadHistory(topic: name, before: place, limit: Self.historyPage))]
     }
 
-    /// Takes in messages, each into the one conversation that shows it.
+    /// Adds messages, each to the one conversation that shows it.
     private func receive(_ messages: [TopicMessage], from name: String) -> ChatEffects {
         var effects: ChatEffects = []
         var rings = false
@@ -246,7 +246,7 @@ extension ChatModel {
             guard let added, added.contains(where: \.isMention), home != watched || !isLooking,
                 !network.conversations.isMuted(home)
             else { continue }
-            // What was missed since the program ended is on the screen that has just been opened.
+            // Messages missed since the last run are on the screen that has just been opened.
             guard network.conversations.named(home)?.isCatchingUp == false else { continue }
             rings = true
             effects += call(for: added, in: home)
@@ -255,7 +255,7 @@ extension ChatModel {
         return rings ? effects + ring() : effects
     }
 
-    /// Counts what comes while the person is away, or was missed then. In what is muted nothing is counted.
+    /// Counts messages that arrive during an absence, or were missed in it, except in muted topics.
     private func countMissed(_ added: [StoredLine], in name: String) {
         guard attention.absence?.isCounting == true, !network.conversations.isMuted(name),
             let conversation = network.conversations.named(name),
@@ -266,7 +266,7 @@ extension ChatModel {
 
     // MARK: Walking
 
-    /// Shows the topic `step` places further, around the ends.
+    /// Shows the topic `step` places further, wrapping around.
     func walkTopics(by step: Int) {
         guard !network.conversations.isEmpty else { return }
         let count = network.conversations.count
@@ -277,8 +277,7 @@ extension ChatModel {
         if let next = network.conversations.shown(at: place) { show(.conversation(next.name)) }
     }
 
-    /// Goes to the next message that calls the person, then shows the next one with unread messages, and when nothing
-    /// is unread any more the place where that began.
+    /// Goes to the next mention, else to the next topic with unread messages, and else back to where that began.
     func showNextUnread() -> ChatEffects {
         if let effects = showFirstOfAbsence() { return effects }
         let present = screen.visits.first
@@ -306,7 +305,7 @@ extension ChatModel {
         return []
     }
 
-    /// Goes to the line above what is new in the topic in view, where the person left off.
+    /// Goes to the marker above what is new in the topic in view, where the person left off.
     func showFirstUnread() {
         guard let topic = topicInView else { return say("No topic is in view.") }
         guard let marker = topic.newMarker else { return say("Nothing is marked as new here.") }
@@ -317,7 +316,7 @@ extension ChatModel {
         }
     }
 
-    /// Whether so much is new in the topic in view that where it begins is above a pane of `rows`.
+    /// Whether the marker of the topic in view is above a pane of `rows`.
     func isFirstUnreadAbove(rows: Int) -> Bool {
         guard let conversation = topicInView, conversation.scroll == .bottom, let marker = conversation.newMarker
         else { return false }
@@ -342,7 +341,7 @@ extension ChatModel {
         return toBeginning ? loadHistory(topic.name) : []
     }
 
-    /// Goes to the newest of what is shown, as the text's keys ask for it.
+    /// Goes to the newest of what is shown, for the keys of the compose pane.
     func showNewest() -> ChatEffects {
         if let excerpt = screen.view.excerpt { return ExcerptPane(excerpt: excerpt).perform(.toEnd, on: self) }
         if let reader = screen.view.reader { return ReaderPane(reader: reader).perform(.toEnd, on: self) }
