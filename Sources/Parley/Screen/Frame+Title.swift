@@ -25,7 +25,7 @@ extension Frame {
             attemptBegan: model.network.times.attemptBegan, now: now)
     }
 
-    /// What is counted, on all networks of the window.
+    /// The counts, over all networks of the window.
     var counts: TitleCounts {
         var counts = TitleCounts(
             queued: model.network.outbox.queuedCount, mentions: model.unseenMentions, unread: model.unreadMessages,

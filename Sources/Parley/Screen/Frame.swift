@@ -5,7 +5,7 @@ import Terminal
 ///
 /// - Parameters:
 ///   - now: the monotonic time, for countdowns.
-///   - texts: what earlier frames have broken into lines. With it or without, the frame is the same.
+///   - texts: lines that earlier frames have wrapped. The frame is the same with and without it.
 func render(
     _ model: ChatModel, size: Size, now: ContinuousClock.Instant, theme: Theme = .standard, texts: WrappedTexts? = nil
 ) -> Canvas {
@@ -23,7 +23,7 @@ final class Frame {
     let now: ContinuousClock.Instant
     let texts: WrappedTexts?
     var canvas: Canvas
-    /// The names of the sidebar's topics that may have to be cut. Where all have room nobody asks for them.
+    /// The names of the sidebar's topics that may have to be cut; not computed if all fit.
     lazy var namesInSidebar: [SafeText] = longTopicNames
 
     init(
@@ -59,7 +59,7 @@ final class Frame {
         write(lines, in: Rect(layout.size), indent: 0)
     }
 
-    /// Writes as many of the lines as have room, from a column of `area` on.
+    /// Writes as many of the lines as fit, from a column of `area` on.
     func write(_ lines: [SafeText], in area: Rect, indent: Int = 1, style: Style = .plain) {
         for (offset, line) in lines.prefix(area.rows).enumerated() {
             canvas.write(line, row: area.row + offset, column: area.column + indent, style: style)
@@ -68,7 +68,7 @@ final class Frame {
 
     func drawSelection(_ row: Rect) { canvas.restyle(row) { $0 = theme.selection(over: $0) } }
 
-    /// A line across `area`'s first row, with words in it.
+    /// Draws a line across `area`'s first row, with words in it.
     func drawSeparator(_ words: SafeText, in area: Rect, words style: Style, rule: Style) {
         guard !area.isEmpty else { return }
         canvas.fill(area.line(0), with: "─", style: rule)
@@ -82,6 +82,6 @@ final class Frame {
 }
 
 extension Rect {
-    /// One of its rows, counted from 0.
+    /// The row at `offset`, counted from 0.
     func line(_ offset: Int) -> Rect { Rect(row: row + offset, column: column, rows: 1, columns: columns) }
 }

@@ -1,12 +1,12 @@
 import Relay
 import Terminal
 
-// Own lines that wait for the network or for the person, those of earlier runs of the program too.
+// Own lines that wait for the network or for the person, including those of earlier runs.
 extension ChatModel {
     // MARK: Earlier runs
 
-    /// Takes in what earlier runs left: what waits shows that it does, and what was not sent waits for the person.
-    /// Lines on topics that are not joined are shown when they are.
+    /// Restores what earlier runs left: what still waits to be sent, and what was not sent. Lines of topics that are
+    /// not joined are shown once these are.
     func bringBack(_ kept: [KeptPublish]) {
         for publish in kept where network.outbox.messages[publish.message.id] == nil {
             let id = publish.message.id
@@ -21,20 +21,20 @@ extension ChatModel {
                 guard publish.waits else { continue }
                 network.outbox.messages[id] = Outgoing(
                     item: .letter(user: user, postbox: postbox, subject: publish.subject, text: publish.text))
-            // A change of a key has no row, and its command is not known any more.
+            // A change of a key has no row, and its command is no longer known.
             case .key: continue
             }
         }
     }
 
-    /// What was told of these lines before they were known.
+    /// Handles news that arrived before its lines were known.
     func catchUpWithNews() -> ChatEffects {
         let known = network.outbox.early.values
         network.outbox.early = [:]
         return known.reduce(into: []) { $0 += published($1) }
     }
 
-    /// Says how much of what earlier runs did not send has no place on the screen.
+    /// Says how many unsent messages of earlier runs have no place on the screen.
     func tellOfHidden(_ kept: [KeptPublish]) {
         let hidden = kept.count { publish in
             guard case .topic(let topic) = publish.message.destination else { return !publish.waits }
@@ -49,7 +49,7 @@ extension ChatModel {
         note(words)
     }
 
-    /// A topic is joined: shows its lines.
+    /// Shows the lines of a topic that is joined.
     func showUnsent(of name: String) {
         guard let lines = network.outbox.unjoined.removeValue(forKey: name) else { return }
         let user = network.identity.user
@@ -59,13 +59,13 @@ extension ChatModel {
         if !surplus.isEmpty { network.outbox.unjoined[name] = surplus }
     }
 
-    /// A topic is left: its lines are kept for when it is joined again.
+    /// Sets aside the lines of a topic that is left, until it is joined again.
     func setAsideUnsent(of name: String) {
         guard let lines = network.conversations.named(name)?.pending, !lines.isEmpty else { return }
         network.outbox.unjoined[name] = lines + (network.outbox.unjoined[name] ?? [])
     }
 
-    /// Changes a line of a topic that is not joined; nil takes it out.
+    /// Changes a line of a topic that is not joined; removes it if `state` is nil.
     func changeUnjoined(_ id: String, of name: String, _ state: PendingLine.State?) {
         guard let place = network.outbox.unjoined[name]?.firstIndex(where: { $0.id == id }) else { return }
         if let state {
@@ -76,7 +76,7 @@ extension ChatModel {
         }
     }
 
-    /// Messages have come of which lines wait for the person: nobody needs to send these any more.
+    /// Forgets unsent lines that have arrived after all: no one needs to send them again.
     func delivered(_ messages: [TopicMessage], in name: String) -> ChatEffects {
         guard let pending = network.conversations.named(name)?.pending, !pending.isEmpty else { return [] }
         let failed = Set(pending.lazy.filter { !$0.isOutgoing }.map(\.id))
@@ -84,20 +84,20 @@ extension ChatModel {
         return forget(messages.filter { $0.topic == name && $0.mayBeFromHere && failed.contains($0.id) }.map(\.id))
     }
 
-    /// Takes what the person does not need any more out of the local store.
+    /// Removes what the person no longer needs from the local store.
     func forget(_ ids: [String]) -> ChatEffects {
         network.keepsOutbox && !ids.isEmpty ? [.topics(.drop(ids: ids))] : []
     }
 
     // MARK: All of a topic
 
-    /// The unsent lines that were listed last, so that their numbers stay while some of them are sent.
+    /// The unsent lines as last listed, so that their numbers stay while some of them are sent.
     struct UnsentList: Hashable, Sendable {
         let place: String
         let ids: [String]
     }
 
-    /// Characters of a line.
+    /// The most characters listed of a line.
     private static let unsentLength = 80
 
     /// Lists the unsent lines of the topic in view, with their numbers.
@@ -113,8 +113,8 @@ extension ChatModel {
         screen.overlay = .listing(Listing(title: "Unsent lines of \(name)", lines: lines))
     }
 
-    /// The unsent lines of the topic in view, or the one of them with a number: in the list where there is one, else
-    /// from the oldest. Says so where there is none.
+    /// The unsent lines of the topic in view, or the one with a number: in the list, if there is one, else counted from
+    /// the oldest. Says so if there is none.
     private func unsentInView(_ number: Int?) -> (name: String, lines: [PendingLine])? {
         guard let topic = topicInView, !topic.failedLines.isEmpty else {
             say("Nothing is unsent here.")
@@ -130,7 +130,7 @@ extension ChatModel {
         return (name, [line])
     }
 
-    /// Sends the unsent lines of the topic in view again, or the one with a number, each under its old id.
+    /// Sends the unsent lines of the topic in view again, or the one with a number, with their old ids.
     func resend(_ number: Int? = nil) -> ChatEffects {
         guard let (name, lines) = unsentInView(number) else { return [] }
         return ChatEffects(core: lines.map { sendAgain($0, in: name) })
@@ -152,10 +152,10 @@ extension ChatModel {
 
     // MARK: One line
 
-    /// The unsent line that the keys are for; nil where there is none, or the conversation does not have the keys.
+    /// The unsent line that keys act on; nil if there is none, or the conversation does not have the keys.
     var chosenLine: PendingLine? {
         guard screen.focus == .main, logScroll == nil, let topic = topicInView else { return nil }
-        // A message that is selected has the keys.
+        // Keys act on a selected message.
         if let selected = selectedRow {
             guard case .pending(let line) = selected, !line.isOutgoing else { return nil }
             return line
@@ -180,8 +180,8 @@ extension ChatModel {
         return forget([line.id])
     }
 
-    /// Goes to the unsent line above the chosen one, or below it; false where there is none in that direction or the
-    /// chosen one is not in view, so that the keys go from message to message.
+    /// Goes to the unsent line above the chosen one, or below it. False if there is none in that direction or the
+    /// chosen one is not in view, so that keys go from message to message.
     func chooseLine(by step: Int) -> Bool {
         guard selectedRow == nil, let name = screen.view.topic, let line = chosenLine, isInView(line) else {
             return false
@@ -195,13 +195,13 @@ extension ChatModel {
         guard let topic = topicInView else { return }
         let layout = layout(of: topic)
         let lines = layout.viewport
-        // They end at the pane's lower edge.
+        // The lines end at the pane's lower edge.
         let place = row - (layout.area.rows - lines.count)
         guard lines.indices.contains(place), case .text(_, _, .pending(let line)) = lines[place] else { return }
         network.conversations.update(topic.name) { $0.choose(line.id) }
     }
 
-    /// The chosen line, if the person sees it; else it is brought into view, and nothing happens to it yet.
+    /// The chosen line if it is in view; otherwise only brings it into view.
     private func chosenInView() -> (name: String, line: PendingLine)? {
         guard let name = screen.view.topic, let line = chosenLine else { return nil }
         if isInView(line) { return (name, line) }
@@ -226,7 +226,7 @@ extension ChatModel {
 }
 
 extension TopicMessage {
-    /// Whether its id may be that of a line of this machine, which is short. To look a long one up takes the square of
-    /// the number of marks on one letter.
+    /// Whether its id may be that of a line of this machine, which is short. Looking up a long one takes time in the
+    /// square of the number of combining marks on one letter.
     var mayBeFromHere: Bool { id.utf8.count <= 1_024 }
 }

@@ -26,7 +26,8 @@ extension Frame {
         let words = lab.hindrance(of: lab.choice)?.words ?? lab.choice.words
         let room = parts.words.columns - 2
         var lines = SafeText(words).wrapped(columns: room)
-        if let last = parts.words.rows > 0 && lines.count > parts.words.rows ? parts.words.rows - 1 : nil {
+        if parts.words.rows > 0, lines.count > parts.words.rows {
+            let last = parts.words.rows - 1
             lines[last] = (lines[last] + SafeText(" …")).truncated(columns: room)
         }
         write(lines, in: parts.words, style: theme.dimmed)
@@ -45,7 +46,7 @@ extension Frame {
         let room = row.endColumn - 1 - begin
         let title = SafeText(choice.title).truncated(columns: max(0, room))
         canvas.write(title, row: row.row, column: begin, style: isHindered ? theme.dimmed : .plain)
-        // What stands on the right goes where there is no room for both.
+        // The note on the right is dropped if there is no room for both.
         if note.words.width > 0, title.width + 2 + note.words.width <= room {
             canvas.write(note.words, row: row.row, column: row.endColumn - 1 - note.words.width, style: note.style)
         } else if lab.lasting(of: choice) != nil, room > 0 {
@@ -56,7 +57,7 @@ extension Frame {
         canvas.cursor = Position(row: row.row, column: row.column)
     }
 
-    /// What stands on the right of a row: how long it lasts, or how long it will; that it cannot be done.
+    /// The note on the right of a row: how long it lasts, or would last, or that it is not available.
     private func note(_ choice: LabChoice, of lab: LabDesk) -> (words: SafeText, style: Style) {
         if lab.hindrance(of: choice) != nil { return (SafeText(LabWords.notHere), theme.dimmed) }
         if let lasting = lab.lasting(of: choice), let glance = lab.glance {
@@ -86,7 +87,7 @@ extension Frame {
         }
     }
 
-    /// How a cell of a lane is coloured; nil for as it is. Its form says the same.
+    /// The style of a lane's cell; nil to leave it. Its shape says the same.
     private func style(ofCell text: String, lane: Int) -> Style? {
         switch lane {
         case 0:
@@ -104,7 +105,7 @@ extension Frame {
         }
     }
 
-    /// The ledger while it is being written: one line, or a list beside the list of faults.
+    /// Draws the ledger so far: in one line, or as a list beside the faults.
     private func drawFigures(_ lab: LabDesk, in area: Rect) {
         guard !area.isEmpty, let glance = lab.glance else { return }
         let figures = glance.figures

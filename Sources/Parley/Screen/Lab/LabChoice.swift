@@ -2,7 +2,7 @@ import Relay
 import RelayLab
 import Terminal
 
-/// One thing that the lab can do to the chat's connection: a row of its list, with a key.
+/// A row in the lab's list: something that it can do to the chat's connection, with a key.
 enum LabChoice: String, CaseIterable, Hashable, Sendable {
     // The link.
     case cut, restore, once, refuse, silence, loseSent, loseReceived, loseBoth, delay, jitter, throttle, split
@@ -13,10 +13,10 @@ enum LabChoice: String, CaseIterable, Hashable, Sendable {
     case background, connect
 
     struct Row: Sendable {
-        /// The key in the tables. What only a network's administrator can do has a capital, so that nobody does it by a
+        /// The key in the tables. What only a network's administrator can do has a capital, so that it is not done by a
         /// slip.
         let key: Key
-        /// What is done, in its order. Of these, what can last lasts for the row's time.
+        /// The acts, in order. Those that can last do so for the row's time.
         let acts: [LabAct]
 
         init(_ key: Character, _ acts: LabAct.Name..., with change: (inout LabAct) -> Void = { _ in }) {
@@ -37,7 +37,7 @@ enum LabChoice: String, CaseIterable, Hashable, Sendable {
     var key: Key { row.key }
     var acts: [LabAct] { row.acts }
 
-    /// What of it lasts; nil where nothing does, or the row itself ends it.
+    /// The act that lasts; nil if none does, or the row itself ends it.
     var lasting: LabAct.Name? {
         acts.lazy.map(\.name).first { name in
             guard let opposite = name.opposite else { return false }
@@ -81,7 +81,7 @@ enum LabChoice: String, CaseIterable, Hashable, Sendable {
 }
 
 extension LabAct.Name {
-    /// The row that stands for it unless another one has begun it; nil for what is in no row by itself.
+    /// The row that stands for it unless another one has begun it; nil if it has no row of its own.
     var choice: LabChoice? {
         switch self {
         case .cut: .once
@@ -107,24 +107,24 @@ extension LabAct.Name {
         case .block: .block
         case .background: .background
         case .connect: .connect
-        // What another row ends.
+        // Another row ends these.
         case .startServer, .startLeader, .freeDisk, .unban, .readmit, .extend, .unblock, .foreground: nil
-        // What the chat's person does.
+        // The person does these in the chat.
         case .close, .send, .pause, .read: nil
         }
     }
 }
 
-/// How long a fault of the lab lasts: lengths that are gone through by two keys.
+/// How long a fault of the lab lasts: durations that two keys step through.
 enum LabLengths {
-    /// In seconds; behind the last one, until it is restored.
+    /// In seconds; after the last one comes "until it is restored".
     private static let seconds = [1, 2, 5, 10, 20, 30, 60, 120, 300]
-    /// The place of the length that a row has at first: what hinders a person is over by itself.
+    /// The place of the default length: a fault that hinders the person ends automatically.
     static let first = 3
-    /// The place of what lasts until it is restored.
+    /// The place of "until it is restored".
     static let endless = seconds.count
 
-    /// The length at a place; nil for what lasts until it is restored.
+    /// The length at a place; nil for "until it is restored".
     static func duration(at place: Int) -> Duration? {
         seconds.indices.contains(place) ? .seconds(seconds[place]) : nil
     }

@@ -1,33 +1,33 @@
 import Relay
 import RelayLab
 
-/// The lab of the chat: a rehearsal with the chat's own connection, which goes through a proxy meanwhile.
+/// The chat's lab: a rehearsal on the chat's own connection, which goes through a proxy meanwhile.
 struct LabDesk: Equatable, Sendable {
     enum Phase: Hashable, Sendable {
         /// The connection is being put behind the proxy.
         case opening
         case running
-        /// Every fault is taken away, and what is on its way is waited for.
+        /// Every fault is removed, and what is in flight is awaited.
         case ending
-        /// The connection goes to the server itself again; what the run came to stands.
+        /// The connection goes to the server itself again, and the result is shown.
         case over
         case failed(String)
     }
 
     var phase = Phase.opening
-    /// The topic that takes what is written in the lab; nil for none.
+    /// The topic that receives what is written in the lab; nil for none.
     let topic: String?
-    /// Why some of what can be done cannot be done here.
+    /// Why some acts cannot be done here.
     var hindrances: [LabAct.Name: LabHindrance] = [:]
     var glance: LabReport?
     var selected = 0
-    /// The first row in view, of what can be done, or of the ledger once it is over.
+    /// The first row in view: of the choices, or of the ledger once the lab is over.
     var firstVisible = 0
     /// How long each row's fault lasts, as places of ``LabLengths``.
     private var lengths: [LabChoice: Int] = [.cut: LabLengths.endless]
-    /// Which row has begun what lasts: two can begin the same in other forms.
+    /// Which row has begun a lasting act: two rows can begin the same one in different forms.
     private var begun: [LabAct.Name: LabChoice] = [:]
-    /// Whether news of it are asked for.
+    /// Whether the engine was asked for news.
     var isWatched = false
 
     init(topic: String?) { self.topic = topic }
@@ -49,12 +49,12 @@ struct LabDesk: Equatable, Sendable {
         lengths[choice] = min(max(0, length(of: choice) + steps), LabLengths.endless)
     }
 
-    /// Why a row cannot be done here; nil where it can.
+    /// Why a row cannot be done here; nil if it can.
     func hindrance(of choice: LabChoice) -> LabHindrance? {
         choice.acts.lazy.compactMap { hindrances[$0.name] }.first
     }
 
-    /// What lasts now of a row: what it has begun, or what no row has and it stands for.
+    /// The lasting act of a row: one that it has begun, or that no row has begun and it stands for.
     func lasting(of choice: LabChoice) -> LabReport.Lasting? {
         guard let name = choice.lasting, let lasting = glance?.lasting.first(where: { $0.name == name }) else {
             return nil
@@ -71,10 +71,10 @@ struct LabDesk: Equatable, Sendable {
 
 /// Why something of the lab cannot be done here.
 enum LabHindrance: Hashable, Sendable {
-    /// The server is somebody else's.
+    /// Someone else runs the server.
     case needsAdministrator
-    /// There is one server.
+    /// There is only one server.
     case needsCluster
-    /// Another login displaces nobody.
+    /// Another login displaces no session.
     case sessionsAreShared
 }

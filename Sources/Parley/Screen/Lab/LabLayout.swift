@@ -1,15 +1,15 @@
 import RelayLab
 import Terminal
 
-/// The places of the lab's parts in the main pane: what can be done or the ledger, what the selected row does, the
-/// timeline, and the ledger in a line.
+/// The parts of the lab in the main pane: the choices or the ledger, the description of the selected row, the timeline,
+/// and the ledger in a line.
 struct LabLayout {
-    /// What can be done, one row each; the ledger, once it is over.
+    /// The choices, one in each row; the ledger, once the lab is over.
     let table: Rect
     let words: Rect
-    /// The timeline, a lane each row.
+    /// The timeline, one lane in each row.
     let strips: Rect
-    /// The ledger in a line; empty once it stands as a table.
+    /// The ledger in a line; empty once it is shown as a table.
     let figures: Rect
     let ledger: [LedgerLine]
 
@@ -19,7 +19,7 @@ struct LabLayout {
         case figure(SafeText, SafeText, isBad: Bool)
     }
 
-    /// From this width on the timeline stands beside the list.
+    /// The width from which the timeline is beside the list.
     static let wideFrom = 88
     static let lanes = 9
 
@@ -40,7 +40,7 @@ struct LabLayout {
                 return parts.bottom
             }
             figures = take(lab.isOn && area.rows >= 3 ? 1 : 0)
-            // What can be done comes first, and the lanes that change most have room in any case.
+            // The choices come first, but the lanes that change most always have room.
             let spare = lab.isOn ? max(4, area.rows - 2 - LabChoice.allCases.count) : Self.lanes
             strips = take(area.rows >= 11 ? min(Self.lanes, spare, area.rows - 10) : area.rows >= 6 ? 1 : 0)
             words = take(lab.isOn && area.rows >= 9 ? 1 : 0)
@@ -49,9 +49,9 @@ struct LabLayout {
         ledger = lab.isOn ? [] : Self.ledger(of: lab.glance, columns: table.columns - 2)
     }
 
-    /// Which lanes are drawn where so many have room, in their order: what changes most first.
+    /// The lanes drawn if `count` fit, in order: those that change most are kept longest.
     static func lanes(_ count: Int) -> [Int] {
-        // As ``LabTimeline`` has them: state, faults, attempts, round trip, queued, sent, recovered, doubled, lost.
+        // In the order of ``LabTimeline``: state, faults, attempts, round trip, queued, sent, recovered, doubled, lost.
         let byImportance = [0, 4, 1, 5, 3, 2, 8, 7, 6]
         return byImportance.prefix(count).sorted()
     }

@@ -1,8 +1,7 @@
 import RelayLab
 import Terminal
 
-/// The lab. Its keys are letters, one for each fault: a person who rehearses wants them under the fingers. What is
-/// written goes to the text after Tab alone.
+/// The lab. Its keys are letters, one for each fault, so that a rehearsal is quick. Text can be typed only after Tab.
 struct LabPane: Pane {
     enum Action: KeyAction {
         case choice(LabChoice)
@@ -66,7 +65,7 @@ struct LabPane: Pane {
         return []
     }
 
-    /// What the keys of the list move: the selection, or, once it is over, the ledger's first row.
+    /// What the list's keys move: the selection, or the ledger's first row once the lab is over.
     private func place(in lab: LabDesk) -> Int { lab.isOn ? lab.selected : lab.firstVisible }
 
     private func move(to place: Int, on model: ChatModel) {
@@ -79,8 +78,8 @@ struct LabPane: Pane {
         }
     }
 
-    /// A letter that is none of its keys is no text either: the next one might be a fault's. Only a command begins with
-    /// its slash.
+    /// A letter that is no key of the lab is not text either: the next one might be a fault's. Only a command begins
+    /// with its slash.
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         guard key.modifiers.isEmpty, case .character(let character) = key.code else { return [] }
         if character == "/" { return typeText(key, on: model) }
@@ -102,7 +101,7 @@ struct LabPane: Pane {
         return []
     }
 
-    /// A click selects a row, a second one does it.
+    /// A click selects a row; a second one does it.
     func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects {
         guard let lab = model.lab, lab.isOn else { return [] }
         let table = LabLayout(lab, area: layout.main).table

@@ -1,7 +1,7 @@
 import RelayLab
 
-/// The words of the lab on the screen, in whole sentences: those of its rows, of its keys, and of what it says. Its
-/// timeline, its ledger at the end and the findings have the words of every report, which are `RelayLab`'s.
+/// The lab's words on the screen: of its rows, keys and messages. The timeline, the final ledger and the findings use
+/// the words of every report, which are in `RelayLab`.
 enum LabWords {
     static let pane = "Lab"
 
@@ -75,7 +75,7 @@ enum LabWords {
     static let textIsInTheWay = "The text is not empty: send or clear it, then save."
     static let savesThere = "Enter saves it there; another name or folder can stand here."
 
-    /// What the network says of an act of its administrator.
+    /// The reason that the network gives for an administrator's act.
     static let reason = "a rehearsal"
 }
 
@@ -109,7 +109,7 @@ extension LabPane.Action {
         }
     }
 
-    /// What the bottom line says; nil for keys that are not hinted.
+    /// The words on the bottom line; nil for keys that are not hinted.
     var hint: String? {
         switch self {
         case .choice(.cut): "cut"
@@ -125,7 +125,7 @@ extension LabPane.Action {
 
 extension LabChoice {
     var title: String { text.title }
-    /// What it does, below the list while it is selected.
+    /// What it does; shown below the list while it is selected.
     var words: String { text.words }
 
     private var text: (title: String, words: String) {

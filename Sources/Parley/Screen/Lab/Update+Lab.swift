@@ -3,8 +3,8 @@ import RelayLab
 import Terminal
 
 extension ChatModel {
-    /// Goes to the lab, or back from it where it is in front. Before the connection goes behind the proxy, it is asked,
-    /// and so it is where a rehearsal is over.
+    /// Goes to the lab, or back from it if it is in front. Asks before the connection is put behind the proxy, also
+    /// after a rehearsal that is over.
     func toggleLab() {
         guard screen.view == .lab, lab?.isOn == true else { return openLab() }
         guard screen.focus == .main, logScroll == nil else {
@@ -16,11 +16,9 @@ extension ChatModel {
     }
 
     private func openLab() {
-        guard hasScreen else {
-            return say(LabWords.needsScreen)
-        }
+        guard hasScreen else { return say(LabWords.needsScreen) }
         if lab != nil, screen.view != .lab { showOver(.lab) }
-        // What the last one came to is in view; another one can begin.
+        // The last result is in view; another rehearsal can begin.
         if lab?.isOn != true { askForLab() }
     }
 
@@ -58,8 +56,8 @@ extension ChatModel {
         return [.lab(.perform(lab?.deeds(for: choice) ?? []))]
     }
 
-    /// Whether a kick or a login elsewhere has ended the connection; whoever is let in again after anything else comes
-    /// back.
+    /// Whether a kick or a login elsewhere has ended the connection. After anything else, a user who is let in again
+    /// returns automatically.
     private var wasPutOut: Bool {
         guard network.status.state == .disconnected else { return false }
         return switch network.status.reason {
@@ -109,7 +107,7 @@ extension ChatModel {
         return []
     }
 
-    /// Has news of the lab come while they can be seen, and no longer.
+    /// Asks for news of the lab while they can be seen, and no longer.
     func labToWatch() -> ChatEffects {
         guard let lab else { return [] }
         let isInView = screen.view == .lab && logScroll == nil && (lab.phase == .running || lab.phase == .ending)
@@ -135,7 +133,7 @@ enum LabRequest: Hashable, Sendable {
     }
 }
 
-/// An act of the lab, with how long it lasts; nil for until it is ended.
+/// An act of the lab, and how long it lasts; nil for until it is ended.
 struct LabDeed: Equatable, Sendable {
     let act: LabAct
     let lasting: Duration?

@@ -1,9 +1,9 @@
 import Relay
 
-/// What happened to the connection, newest last: a bounded list, and the status that the next entry is compared with.
+/// What happened to the connection, oldest first: a bounded list, and the status that the next one is compared with.
 struct ConnectionLog: Equatable, Sendable {
     struct Entry: Hashable, Sendable {
-        /// Different for each entry of this process, and growing.
+        /// Unique in this process, and growing.
         let serial: UInt64
         let at: Timestamp
         var event: Event
@@ -11,11 +11,11 @@ struct ConnectionLog: Equatable, Sendable {
 
     enum Event: Hashable, Sendable {
         case status(StatusChange)
-        /// The person or the terminal did something that concerns the connection.
+        /// The person or the terminal did something that affects the connection.
         case life(Life)
-        /// Anything else that is worth keeping, such as lost messages of a topic.
+        /// Anything else worth keeping, such as lost messages of a topic.
         case remark(String)
-        /// Something that the person was told did not work.
+        /// A failure that the person was told about.
         case failure(String)
     }
 
@@ -27,7 +27,7 @@ struct ConnectionLog: Equatable, Sendable {
         case signOfLife = "input came: somebody is here"
         case stopped = "Parley was suspended"
         case continued = "Parley runs again"
-        /// Nothing was done for as long as the configuration says.
+        /// Nothing was done for as long as the configuration allows.
         case idle = "nobody has done anything for a while"
         /// tmux or screen has no terminal any more, or has one again.
         case detached = "the terminal was detached"
@@ -42,7 +42,7 @@ struct ConnectionLog: Equatable, Sendable {
     private var status: ConnectionStatus?
     private var stateBegan: ContinuousClock.Instant?
 
-    /// Takes in a status; one without news makes no entry.
+    /// Records a status; one without news makes no entry.
     mutating func record(_ new: ConnectionStatus, at now: Moment) {
         let earlier = status
         status = new
@@ -53,7 +53,7 @@ struct ConnectionLog: Equatable, Sendable {
         }
         let change = StatusChange(new, after: earlier, since: stateBegan, now: now.instant)
         if earlier?.state != new.state { stateBegan = now.instant }
-        // An outage and the first wait of it are one thing that happened.
+        // An outage and its first wait are one entry.
         if let wait = change.wait, !change.endsState, new.attempt == 0, new.reason == earlier?.reason, beginsState {
             amendLast { $0.wait = wait }
             return
@@ -61,19 +61,19 @@ struct ConnectionLog: Equatable, Sendable {
         append(.status(change), at: now.wall)
     }
 
-    /// Adds something that is no status.
-    /// That the program goes on is told by the one who had it stop and by the system's signal: that is one entry.
+    /// Records an event of the program's life. Both the caller that stopped the program and the system's signal report
+    /// that it continues; they make one entry.
     mutating func record(_ life: Life, at now: Moment) {
         if life != .continued || !repeatsLast(.life(life), at: now) { append(.life(life), at: now.wall) }
     }
 
-    /// Adds a sentence. What is told to the person and noted within a second is one entry.
+    /// Records a sentence. One that is both told to the person and noted within a second makes one entry.
     mutating func record(_ sentence: String, isFailure: Bool = false, at now: Moment) {
         let words = String(sentence.prefix(1_024))
         if !repeatsLast(.failure(words), at: now) { append(isFailure ? .failure(words) : .remark(words), at: now.wall) }
     }
 
-    /// Whether the same was added less than a second ago.
+    /// Whether the last entry is the same event, less than a second ago.
     private func repeatsLast(_ event: Event, at now: Moment) -> Bool {
         guard let last = entries.last, last.event == event else { return false }
         return now.wall.milliseconds - last.at.milliseconds < 1_000
@@ -84,7 +84,7 @@ struct ConnectionLog: Equatable, Sendable {
         return min(entries.count, Int(clamping: serial - first))
     }
 
-    /// Whether the newest entry is that of the present state's beginning.
+    /// Whether the newest entry is the beginning of the present state.
     private var beginsState: Bool {
         guard case .status(let change)? = entries.last?.event else { return false }
         return change.endsState

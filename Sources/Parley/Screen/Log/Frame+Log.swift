@@ -2,7 +2,7 @@ import Relay
 import Terminal
 
 extension Frame {
-    /// The connection log, in the place of what the main pane shows. The text being written stays where it is.
+    /// Draws the connection log in place of the main pane. The text being written stays where it is.
     func drawLog(_ scroll: LogScroll) {
         let count = Wording.count(model.network.log.entries.count, "entry", plural: "entries")
         drawSeparator(

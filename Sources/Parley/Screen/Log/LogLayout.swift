@@ -2,7 +2,7 @@ import Relay
 import Terminal
 
 enum LogScroll: Hashable, Sendable {
-    /// The newest entry, whatever comes.
+    /// The newest entry, whatever is added.
     case end
     /// The entry at the pane's bottom edge, by its serial, and how many of its lines are below that edge.
     case entry(UInt64, hiddenLines: Int)
@@ -17,8 +17,8 @@ struct LogLayout: ScrollableRows {
     enum Line: Hashable {
         /// A line across the pane with the date of the entries below it.
         case date(String)
-        /// The first line of an entry: the time and, from its symbol on, what happened. The first `markColumns` of the
-        /// text are in the colour of `kind`; nil is for what is no status.
+        /// The first line of an entry: the time, then its symbol and what happened. The first `markColumns` of the text
+        /// have the colour of `kind`, which is nil if this is no status.
         case head(time: String, SafeText, kind: StatusText.Kind?, markColumns: Int)
         case rest(SafeText)
     }
@@ -74,10 +74,10 @@ struct LogLayout: ScrollableRows {
         visibleLines(rows: rows, above: edge(of: scroll)).lines
     }
 
-    /// What is below the edge of a pane of `rows`; nil where nothing is.
+    /// What is below the edge of a pane of `rows`, in words; nil if nothing is.
     func wordsBelow(_ scroll: LogScroll, rows: Int) -> String? { wordsBelow(edge(of: scroll), rows: rows) }
 
-    /// The scroll position `lines` above the given one (below it when negative), kept inside the log.
+    /// The scroll position `lines` above the given one, below it if negative, kept inside the log.
     func scrolled(_ scroll: LogScroll, up lines: Int, rows: Int) -> LogScroll {
         self.scroll(at: moved(edge(of: scroll), up: lines, rows: rows))
     }

@@ -1,7 +1,7 @@
 import Relay
 import Terminal
 
-/// The connection log. It lies over what the main part of the screen shows, and the text can be written meanwhile.
+/// The connection log. It covers the main pane; the text can be written meanwhile.
 struct LogPane: Pane {
     let edge: LogScroll
 
@@ -50,7 +50,7 @@ struct LogPane: Pane {
         return compose.type(key, on: model)
     }
 
-    /// The compose pane's own keys go before those that edit its text.
+    /// The compose pane's own keys come before those that edit its text.
     func edit(_ key: Key, for pressed: [Key], on model: ChatModel) -> ChatEffects {
         let isOwn = pressed.count == 1 && model.settings.keys.action(of: pressed[0], in: ComposePane.self) != nil
         return isOwn ? type(pressed[0], on: model) : ComposePane().type(key, on: model)
@@ -77,7 +77,7 @@ struct LogPane: Pane {
 extension ChatModel {
     func logLayout(columns: Int) -> LogLayout { LogLayout(log: network.log, columns: columns, zone: zone) }
 
-    /// Where the person looks in the connection log; nil while it is closed.
+    /// The scroll position of the connection log; nil while it is closed.
     var logScroll: LogScroll? {
         get { if case .log(let scroll)? = screen.overlay { scroll } else { nil } }
         set { screen.overlay = newValue.map { .log($0) } }

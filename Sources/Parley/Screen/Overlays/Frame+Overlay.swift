@@ -14,7 +14,7 @@ extension Frame {
                 HelpLayout(size: layout.size, lines: listing.lines), SafeText(" \(listing.title) "), listing.scroll,
                 selected: listing.selectedRows(on: layout.size), content: listing.content)
         case .palette(let palette): drawPalette(palette)
-        // The log has the main pane's place, a question the bottom line's.
+        // The log takes the main pane's place, a question the bottom line's.
         case .log, .question, nil: break
         }
     }
@@ -30,7 +30,7 @@ extension Frame {
         canvas.write(
             title.truncated(columns: max(0, box.columns - 4)), row: box.row, column: box.column + 2, style: theme.title)
         let first = min(scroll, list.lastScroll)
-        // What is only read has no place for it.
+        // A list that is only read has no cursor.
         var cursor: Position?
         for (offset, row) in list.rows.dropFirst(first).prefix(inner.rows).enumerated() {
             let place = inner.line(offset)

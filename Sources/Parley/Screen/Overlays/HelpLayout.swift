@@ -1,7 +1,7 @@
 import Terminal
 
-/// How the help's lines become rows of its box on a screen of some size: what is too long goes on below, and on a
-/// narrow screen the words stand below their key.
+/// How the help's lines become rows of its box: long ones are wrapped, and on a narrow screen the words are below their
+/// key.
 struct HelpLayout: Hashable {
     /// The box with its border.
     let box: Rect
@@ -15,7 +15,7 @@ struct HelpLayout: Hashable {
         case entry(keys: SafeText, words: SafeText, indent: Int)
     }
 
-    /// Under so many columns the words stand below their key.
+    /// The width from which the words are beside their key.
     private static let besideFrom = 40
 
     init(size: Size, keys: KeyMap) { self.init(size: size, lines: HelpText.lines(keys)) }
@@ -37,7 +37,7 @@ struct HelpLayout: Hashable {
 
     var lastScroll: Int { max(0, rows.count - inner.rows) }
 
-    /// Rows that a page key scrolls.
+    /// The number of rows that a page key scrolls.
     var pageRows: Int { max(1, inner.rows - 1) }
 
     private static func entry(_ keys: SafeText, _ words: SafeText, _ columns: Int) -> [Row] {

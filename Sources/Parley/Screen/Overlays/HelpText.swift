@@ -1,4 +1,4 @@
-/// The help: every key and command, made from the tables that dispatch them.
+/// The help: every key and command, from the tables that dispatch them.
 enum HelpText {
     enum Line: Hashable, Sendable {
         case heading(String)
@@ -33,13 +33,13 @@ enum HelpText {
         return lines
     }
 
-    /// What the help says of something: the keys and commands that have all its words, or else any of them, below
-    /// their headings, and sections whose headings have them as a whole. What is called that comes first.
+    /// What the help says about a subject: the keys and commands that match all its words, or else any of them, under
+    /// their headings, and sections whose headings match. Those whose name it is come first.
     static func about(_ subject: String, in lines: [Line]) -> [Line] {
         let words = subject.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
         let found = about(words, in: lines)
         guard found.isEmpty, words.count > 1 else { return found }
-        // Words that join others say nothing.
+        // Short words, such as articles, match everything.
         let parts = words.filter { $0.count > 3 }.map { about([$0], in: lines) }
         return Array(parts.filter { !$0.isEmpty }.joined(separator: [.blank]))
     }

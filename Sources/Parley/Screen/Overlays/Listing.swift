@@ -1,7 +1,7 @@
 import Relay
 import Terminal
 
-/// A list that lies over the panes and is made when it is opened: what is known of a message, what went wrong.
+/// A list over the panes, made when it is opened, such as a message's details or recent errors.
 struct Listing: Equatable, Sendable {
     var title: String
     var lines: [HelpText.Line]
@@ -15,11 +15,11 @@ struct Listing: Equatable, Sendable {
         case sentLetters
         case postboxes([String])
         case topics([String])
-        /// Of the links that were listed last, the place of the one to which each line belongs.
+        /// For each line, the place of its link among those listed last.
         case links([Int])
     }
 
-    /// Selects a line on a screen of some size, and shows all of it.
+    /// Selects a line and scrolls so that all of it is shown.
     mutating func select(_ index: Int, on size: Size) {
         selected = max(0, min(index, lines.count - 1))
         let list = HelpLayout(size: size, lines: lines)
@@ -76,7 +76,7 @@ extension ChatModel {
             Listing(title: "Keys and values (newest first)", lines: dated(notices.keyResults.entries)))
     }
 
-    /// Sentences with their times below their days, the newest first.
+    /// Sentences with their times under their days, newest first.
     private func dated(_ entries: [NoteList.Entry]) -> [HelpText.Line] {
         let year = CivilTime(now.wall, zone: zone).year
         var lines: [HelpText.Line] = []
@@ -94,7 +94,7 @@ extension ChatModel {
 }
 
 extension ConnectionLog.Event {
-    /// What went wrong, in words; nil where nothing did.
+    /// What went wrong, in words; nil if nothing did.
     fileprivate var mishap: String? {
         switch self {
         case .failure(let words): words

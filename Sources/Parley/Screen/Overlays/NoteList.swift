@@ -1,6 +1,6 @@
 import Relay
 
-/// Sentences for the person with their times, newest last: a bounded list, apart from what happens to the connection.
+/// Sentences told to the person, with their times, apart from the connection log. The list is bounded.
 struct NoteList: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         let at: Timestamp
@@ -13,7 +13,7 @@ struct NoteList: Hashable, Sendable {
     /// The entries, oldest first.
     private(set) var entries: [Entry] = []
 
-    /// Adds one. The same words again within a second are one entry.
+    /// Adds a sentence, unless the last one says the same and is less than a second old.
     mutating func record(_ text: String, at time: Timestamp) {
         let words = String(text.prefix(Self.length))
         if let last = entries.last, last.words == words, time.milliseconds - last.at.milliseconds < 1_000 { return }
@@ -21,7 +21,7 @@ struct NoteList: Hashable, Sendable {
         if entries.count > Self.limit { entries.removeFirst(entries.count - Self.limit) }
     }
 
-    /// These and others that are in the order of their times, in that order.
+    /// These entries and others, which are in the order of their times, in that order.
     func merged(with others: [Entry]) -> [Entry] {
         var merged: [Entry] = []
         var rest = entries[...]

@@ -1,12 +1,12 @@
-/// A question that y answers with yes, and n, Escape and Enter with no.
+/// A question that y answers with yes; n, Escape and Enter answer no.
 struct Question: Equatable, Sendable {
     enum Act: Equatable, Sendable {
         case quit, disconnect, openLab
         case delete([String])
         case deletePostbox(String)
-        /// Have letters leave that could still be brought back, and quit.
+        /// Delete letters that could still be restored, and quit.
         case quitDeleting
-        /// Leave while letters are being deleted, of which nobody will tell what became of them.
+        /// Leave while letters are being deleted; the outcome will not be shown.
         case leaveDeletion
         case overwrite(text: String, path: String)
         case send(text: String, topic: String)

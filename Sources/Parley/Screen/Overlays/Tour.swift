@@ -1,5 +1,5 @@
-/// The first steps of somebody who opens Parley for the first time: four sentences over the conversation, each of which
-/// goes when it was done. Nothing waits for them, and Escape ends them.
+/// The first steps of a new user: four sentences over the conversation, each of which goes once it is done. Nothing
+/// waits for them, and Escape ends the tour.
 struct Tour: Hashable, Sendable {
     enum Step: Int, CaseIterable, Hashable, Sendable {
         case write, go, help
@@ -9,7 +9,7 @@ struct Tour: Hashable, Sendable {
 
     private(set) var step = Step.write
 
-    /// Goes on to the next step that has a key; returns whether there is one.
+    /// Goes to the next step that has a key; false if there is none.
     mutating func advance(_ keys: KeyMap) -> Bool {
         while let next = Step(rawValue: step.rawValue + 1) {
             step = next
@@ -18,7 +18,7 @@ struct Tour: Hashable, Sendable {
         return false
     }
 
-    /// What to try, with the keys as they are; nil where a step has none.
+    /// What to try, with the keys as configured; nil if a step has none.
     func words(_ keys: KeyMap) -> String? {
         switch step {
         case .write:

@@ -1,19 +1,19 @@
 import Relay
 import Terminal
 
-/// The places of what is typed and of what is offered.
+/// The places of the query and of the items.
 struct PaletteLayout: Hashable {
     let box: Rect
     let hasBorder: Bool
     let query: Rect
     let list: Rect
-    /// The whole of what is said of the selected one; empty where there is no room beside the list.
+    /// The full description of the selected item; empty if there is no room below the list.
     let words: Rect
 
-    /// The rows of a list below which it is not made shorter.
+    /// The fewest rows that the list keeps.
     private static let leastList = 6
 
-    /// The title and the bottom line stay in view. Where there is little room, there is no border.
+    /// The title and the bottom line stay in view. If there is little room, there is no border.
     init(_ layout: ScreenLayout) {
         let bottom = layout.hint?.row ?? layout.size.rows
         let area = Rect(row: 1, column: 0, rows: bottom - 1, columns: layout.size.columns)
@@ -24,11 +24,11 @@ struct PaletteLayout: Hashable {
         box = hasBorder ? middle : area
         let inner = hasBorder ? box.inset(rows: 1, columns: 2) : area
         query = inner.split(top: 1).top
-        // Within a border a line lies between them.
+        // Within a border, a line separates them.
         (list, words) = Self.parts(inner.split(top: hasBorder ? 2 : 1).rest)
     }
 
-    /// Columns of the longest that is said of anything.
+    /// The longest description, in columns.
     private static let wordColumns = 200
 
     private static func parts(_ area: Rect) -> (list: Rect, words: Rect) {
@@ -56,7 +56,7 @@ extension Frame {
         drawSelected(of: palette, in: places.words)
     }
 
-    /// The whole of what is said of the selected one, where its row has no room for that.
+    /// Draws the full description of the selected item, if its row has no room for that.
     private func drawSelected(of palette: Palette, in area: Rect) {
         guard !area.isEmpty, palette.failure == nil, let item = palette.selectedItem else { return }
         let note = note(of: item).words
@@ -110,7 +110,7 @@ extension Frame {
         drawSelection(row)
     }
 
-    /// What stands on an item's right. What is unread changes while the palette is open.
+    /// The note on an item's right. Unread counts change while the palette is open.
     private func note(of item: PaletteItem) -> (words: String, style: Style) {
         switch item.target {
         case .command, .everywhere, .editing, .own: return (item.note, theme.hintKey)
@@ -128,7 +128,7 @@ extension Frame {
         }
     }
 
-    /// Writes a text that may be cut, with the characters marked that were typed.
+    /// Writes a text that may be cut, with the typed characters marked.
     private func write(
         _ shown: SafeText, _ places: [Int], of text: String, _ row: Int, _ column: Int, _ style: Style
     ) {

@@ -6,16 +6,16 @@ enum Place: Hashable, Sendable {
     case letters(String?)
 }
 
-/// One thing that the palette offers.
+/// One item that the palette offers.
 struct PaletteItem: Hashable, Sendable {
     enum Target: Hashable, Sendable {
         case command(SlashCommand.Entry)
         case everywhere(EverywhereKey)
         case editing(EditingKey)
-        /// An action of a pane's table of keys, by the table's name and its place there.
+        /// An action of a pane's table of keys: the table's name, and the action's place there.
         case own(table: String, Int)
         case place(Place)
-        /// Where somebody was last seen.
+        /// Where a person was last seen.
         case line(topic: String, RowPosition)
         case person(String)
         case elsewhere(chat: Int, ChatDestination)
@@ -23,9 +23,9 @@ struct PaletteItem: Hashable, Sendable {
 
     let target: Target
     let title: String
-    /// What is said of it; it is looked through as well.
+    /// The description; it is searched as well.
     var detail = ""
-    /// What stands on the right: the keys, or where a person was seen.
+    /// The note on the right: the keys, or where a person was seen.
     var note = ""
 }
 
@@ -40,7 +40,7 @@ extension KeyMap.Entry {
 }
 
 extension EverywhereKey {
-    /// The command that is listed in its place. Some keys are listed beside theirs, by their own words.
+    /// The command that is listed in place of the key. Some keys are listed beside theirs, with their own words.
     fileprivate var listedAs: String? { [Self.openPostbox, .nextUnread, .readWhole].contains(self) ? nil : command }
 
     static func stand(for entry: SlashCommand.Entry) -> Bool {
@@ -49,8 +49,8 @@ extension EverywhereKey {
 }
 
 extension ChatModel {
-    /// Every command and every key's action, from the tables that dispatch them: the commands, what works everywhere,
-    /// what works in the panes that are shown, and what works in others. What was chosen last comes before them.
+    /// Every command and every key's action, from the tables that dispatch them: recent choices, the commands, the keys
+    /// that work everywhere, those of the panes shown, and those of others.
     func commandItems() -> [PaletteItem] {
         let keys = settings.keys
         let everywhere = Array(zip(EverywhereKey.allCases, keys[EverywhereKey.self].entries))
@@ -61,7 +61,7 @@ extension ChatModel {
                 target: .command(entry), title: entry.usage, detail: entry.words, note: key?.note ?? "")
         }
         let actions = everywhere.filter { $0.0 != .commands && $0.0.listedAs == nil }.compactMap(item)
-        // Without the lab in view its keys do nothing, and there are many.
+        // Outside the lab its many keys do nothing.
         let panes = Panes.all.filter { pane in
             pane != PalettePane.self && (pane != LabPane.self || screen.view == .lab)
         }
@@ -79,7 +79,7 @@ extension ChatModel {
         return again + all.filter { !screen.choices.contains($0.target) }
     }
 
-    /// A key that works everywhere; nil for one that has nothing to go to.
+    /// The item of a key that works everywhere; nil for one that has nothing to go to.
     private func item(_ action: EverywhereKey, _ entry: KeyMap.Entry) -> PaletteItem? {
         guard let number = action.topicNumber else { return PaletteItem(.everywhere(action), entry, detail: "") }
         return network.conversations.shown(at: number - 1).map {
@@ -87,7 +87,7 @@ extension ChatModel {
         }
     }
 
-    /// Whether a pane's keys can be reached while it is in front.
+    /// Whether a pane is shown, so that its keys work.
     private func isShown(_ pane: any Pane.Type) -> Bool {
         pane == ComposePane.self || pane == SidebarPane.self || pane == type(of: screen.view.pane)
     }
@@ -100,8 +100,8 @@ extension ChatModel {
         if screen.choices.count > Self.choiceLimit { screen.choices.removeLast() }
     }
 
-    /// Where one can go: the places that were left, the last one first; then where somebody speaks to the person; then
-    /// what else is unread; then all others; then people.
+    /// Where one can go: places visited, the last one first; then topics with mentions; then others with unread
+    /// messages; then the rest; then people.
     func placeItems() -> [PaletteItem] {
         var known: [Place: PaletteItem] = [:]
         var order: [Place] = []
@@ -134,14 +134,14 @@ extension ChatModel {
         return items + peopleItems()
     }
 
-    /// People that are looked for at most, and lines that are looked at for them.
+    /// The most people offered, and the most lines searched for them.
     private static let peopleLimit = 500
     private static let peopleLines = 20_000
 
-    /// Who has written of late, and where last; who wrote last comes first. Names are what the senders claim.
+    /// People who wrote recently, the latest first. Names are what the senders claim.
     ///
-    /// Each is there to be written to, and where that name has written last. Whoever has not written here yet, but is
-    /// here or has sent a letter, comes after them.
+    /// Each is offered twice: to write to, and where the name was last seen. Then come those who have not written here
+    /// but are present or have sent a letter.
     private func peopleItems() -> [PaletteItem] {
         let share = max(10, Self.peopleLines / max(1, network.conversations.count))
         var last: [String: (line: StoredLine, conversation: String)] = [:]
@@ -164,8 +164,8 @@ extension ChatModel {
         return seen + others.prefix(Self.peopleLimit).compactMap(writingItem)
     }
 
-    /// Writes to somebody: a letter; while something is being written, the name goes into that. Nil for a name that
-    /// nobody can be written to by.
+    /// Writes a letter to a person or, while a text is being written, puts the name into it. Nil for a name that cannot
+    /// be written to.
     private func writingItem(_ name: String) -> PaletteItem? {
         guard SlashCommand.isName(name), name != network.identity.user else { return nil }
         let detail =
@@ -188,7 +188,7 @@ extension ChatModel {
         }
     }
 
-    /// Begins a letter to somebody; while something is being written, their name goes into that.
+    /// Begins a letter to a person; while a text is being written, puts their name into it.
     func writeTo(_ name: String) {
         guard compose.hasContent else { return write(to: "\(name)/\(SlashCommand.firstPostbox)") }
         screen.focus = .compose

@@ -1,7 +1,7 @@
 import Relay
 import Terminal
 
-/// What is offered to choose from, and what of it the person looks for.
+/// The items offered, and which of them match the query.
 struct Palette: Sendable {
     enum Kind: Hashable, Sendable {
         case commands, places
@@ -11,11 +11,11 @@ struct Palette: Sendable {
     let items: [PaletteItem]
     private let texts: [FuzzyText]
     private(set) var editor = LineEditor(limit: 1_024, historyLimit: 0)
-    /// The places in `items` of those that are found, the best first.
+    /// The indices in `items` of those that match, best first.
     private(set) var found: [Int]
     private(set) var selected = 0
     var firstVisible = 0
-    /// Why what was typed cannot be done.
+    /// Why the typed command cannot be run.
     var failure: String?
 
     init(_ kind: Kind, _ items: [PaletteItem]) {
@@ -29,14 +29,14 @@ struct Palette: Sendable {
 
     var selectedItem: PaletteItem? { found.indices.contains(selected) ? items[found[selected]] : nil }
 
-    /// The name of a command that was typed with a space behind it: what follows are its arguments.
+    /// The name of a command that was typed with a space after it: its arguments follow.
     var typedCommand: String? {
         let text = editor.text
         guard kind == .commands, text.hasPrefix("/"), let space = text.firstIndex(of: " ") else { return nil }
         return text[text.index(after: text.startIndex)..<space].lowercased()
     }
 
-    /// Takes a key of the text. That has one line, so that no key is put in as it is, and no history to look through.
+    /// Handles a key of the query, which has one line: there is no quoted insert and no history search.
     mutating func edit(_ key: Key) {
         guard key != .control("v") else { return }
         let before = editor.text
@@ -80,7 +80,7 @@ extension Palette: Equatable {
     }
 }
 
-/// The palette: a command, a key's action or a place is chosen by typing some of its letters. It lies over the panes.
+/// The palette: typing some letters chooses a command, a key's action or a place. It covers the panes.
 struct PalettePane: Pane {
     let palette: Palette
 
@@ -117,7 +117,7 @@ struct PalettePane: Pane {
         return []
     }
 
-    /// Within what was typed it changes that, as in any text.
+    /// Within the query the key edits that, as in any text.
     func keeps(_ key: Key, in model: ChatModel) -> Bool { palette.editor.keepsForChanging(key) }
 
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
@@ -130,7 +130,7 @@ struct PalettePane: Pane {
         return []
     }
 
-    /// A click chooses a row; one beside the palette closes it.
+    /// A click chooses a row; one outside closes the palette.
     func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects {
         let places = PaletteLayout(layout)
         guard places.box.contains(place) else {
@@ -168,7 +168,7 @@ struct PalettePane: Pane {
         max(1, PaletteLayout(model.layout(on: model.size)).list.rows - 1)
     }
 
-    /// Tab: completes a command's argument where it can, else goes on to the next row.
+    /// Completes a command's argument if possible, else goes on to the next row.
     private func complete(on model: ChatModel) -> ChatEffects {
         guard palette.typedCommand != nil,
             let completion = CommandCompletion.of(
@@ -183,11 +183,11 @@ struct PalettePane: Pane {
         if palette.typedCommand != nil { return run(palette.editor.text, on: model) }
         guard let item = palette.selectedItem else { return [] }
         if case .command(let entry) = item.target {
-            // What a key does as well is done at once, as by that key.
+            // A command that a key stands for is run at once, as by that key.
             guard entry.argument != .none, !EverywhereKey.stand(for: entry) else {
                 return run("/\(entry.name)", on: model)
             }
-            // The text that is being written stays as it is: the arguments are written here.
+            // The text being written stays as it is: the arguments are typed here.
             model.palette?.set("/\(entry.name) ")
             return []
         }
@@ -217,7 +217,7 @@ struct PalettePane: Pane {
         return []
     }
 
-    /// Runs a command; what is none stays, with what is wrong below it.
+    /// Runs a command. An invalid one stays, with what is wrong below it.
     private func run(_ text: String, on model: ChatModel) -> ChatEffects {
         do {
             guard let command = try SlashCommand.parse(text) else { return [] }
@@ -241,8 +241,8 @@ extension Pane {
 }
 
 extension LineEditor {
-    /// Whether a key that has another meaning elsewhere changes the text: deletes what stands behind the cursor, or
-    /// puts a word there into capitals. With a number it is meant for the text in any case.
+    /// Whether a key that has another meaning elsewhere edits the text: deletes what is after the cursor, or
+    /// capitalizes a word there. After a number it is always meant for the text.
     func keepsForChanging(_ key: Key) -> Bool {
         switch key {
         case .control("k"): cursor < count
