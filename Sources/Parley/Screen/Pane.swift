@@ -1,38 +1,36 @@
 import Terminal
 
-/// A part of the screen that takes keys. What is particular to one is here, in a file of its own, and in its view; what
-/// they share asks them. `Panes` lists them.
+/// A part of the screen that takes keys. Each has a file of its own; code shared between them goes through this
+/// protocol. `Panes` lists them.
 ///
-/// A pane is made when it is asked for something: what it has to remember is in the model, or in the `MainView` that it
-/// is made of.
+/// Panes are made on demand: their state is in the model, or in the `MainView` that they are made from.
 protocol Pane: Sendable {
-    /// What its own keys do. They come before those that work everywhere.
+    /// The actions of its own keys. These come before the keys that work everywhere.
     associatedtype Action: KeyAction
 
     // MARK: Input
 
     func perform(_ action: Action, on model: ChatModel) -> ChatEffects
 
-    /// Of what use one of its own actions is now: by a key, or by its words where that is nil.
+    /// How useful one of its own actions is now, invoked by a key or, if that is nil, by its words.
     func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse
 
-    /// Does what was chosen by its words from among all actions, if there is something to do it to; otherwise says why
-    /// not.
+    /// Performs an action that was chosen by its words from among all actions, if it applies; otherwise says why not.
     func choose(_ action: Action, on model: ChatModel) -> ChatEffects
 
-    /// Whether a key that has a meaning everywhere is one of the text's here now.
+    /// Whether a key that has a meaning everywhere edits this pane's text now.
     func keeps(_ key: Key, in model: ChatModel) -> Bool
 
-    /// Takes a key that is none of its own and has no meaning everywhere.
+    /// Handles a key that is none of its own and has no meaning everywhere.
     func type(_ key: Key, on model: ChatModel) -> ChatEffects
 
-    /// Takes a key of a text's editor, in the place of what was pressed.
+    /// Handles a key of a text's editor, in place of the keys that were pressed.
     func edit(_ key: Key, for pressed: [Key], on model: ChatModel) -> ChatEffects
 
-    /// Scrolls up by lines, down when negative: the wheel and the page keys.
+    /// Scrolls up by lines, down if negative: for the wheel and the page keys.
     func scroll(up lines: Int, on model: ChatModel) -> ChatEffects
 
-    /// Takes a click on it; it has the keys by then.
+    /// Handles a click on it; it has the focus by then.
     func click(at place: Position, _ layout: ScreenLayout, on model: ChatModel) -> ChatEffects
 
     /// Closes what is open in it; returns whether anything was.
@@ -41,19 +39,19 @@ protocol Pane: Sendable {
     /// Keeps its cursor on a row and the row in view, after any event.
     func settle(_ layout: ScreenLayout, on model: ChatModel)
 
-    /// Where a line goes that is sent while it is shown.
+    /// Where a line goes that is sent while the pane is shown.
     func addressee(in model: ChatModel) -> Addressee
 
     // MARK: View
 
     func draw(in frame: Frame)
 
-    /// What the bottom line says on its right of where the person looks.
+    /// Where the person looks, for the right of the bottom line.
     func position(in frame: Frame) -> String
 }
 
 enum KeyUse: Hashable, Sendable {
-    /// It means nothing: its key is taken as if it were none of the pane's own.
+    /// It means nothing: its key is handled as if it were none of the pane's own.
     case notTaken
     /// It does nothing now, and is not hinted.
     case idle
@@ -62,13 +60,12 @@ enum KeyUse: Hashable, Sendable {
 
 enum Addressee: Hashable, Sendable {
     case topic(String)
-    /// Nowhere, and why; `hint` stands in the place of the text.
+    /// Nowhere, and why; `hint` is shown in place of an empty text.
     case nobody(String, hint: String)
 
-    /// Nowhere, since no topic is open.
     static let noTopic = Addressee.nobody("Open a topic first.", hint: "")
 
-    /// What stands in the place of the text while there is none.
+    /// The words shown in place of an empty text.
     var hint: String {
         switch self {
         case .topic(let name): "write to \(name)"
@@ -90,7 +87,7 @@ extension Pane {
         return perform(action, on: model)
     }
 
-    /// What the bottom line says of its own keys.
+    /// The bottom line's hints for its own keys.
     func hints(in model: ChatModel) -> [KeyMap.Hint] {
         let actions = Action.allCases
         return model.settings.keys[Action.self].hints.filter {

@@ -1,14 +1,13 @@
-/// The panes: the one place that lists them.
 enum Panes {
-    /// All of them, in the order of the help.
+    /// All panes, in the order of the help.
     static let all: [any Pane.Type] = [
         ComposePane.self, SidebarPane.self, ConversationPane.self, InboxPane.self, SearchPane.self,
         ExcerptPane.self, ReaderPane.self, LogPane.self, LabPane.self, PalettePane.self,
     ]
 }
 
-/// What the main part of the screen shows, with what its pane has to remember. Every event and every frame ask for it
-/// often, so that what is large stands elsewhere.
+/// What the main pane shows, with the state of that pane. Every event and every frame read it often, so that what is
+/// large is indirect.
 enum MainView: Equatable, Sendable {
     case welcome
     case conversation(String)
@@ -16,9 +15,9 @@ enum MainView: Equatable, Sendable {
     case inbox(String?)
     indirect case search(Search)
     indirect case excerpt(Excerpt)
-    /// A message as a whole, over what `trail` leads back to.
+    /// A message in full, over what `trail` leads back to.
     indirect case reader(Reader)
-    /// The lab, which the model has for itself: it goes on while it is not in view.
+    /// The lab, whose state is in the model: it goes on while it is out of view.
     case lab
 
     var pane: any Pane {
@@ -33,7 +32,7 @@ enum MainView: Equatable, Sendable {
         }
     }
 
-    /// Whether it lies over what the trail leads back to, and is no place of its own.
+    /// Whether it covers what the trail leads back to, and is no place of its own.
     var liesOver: Bool {
         switch self {
         case .search, .excerpt, .reader, .lab: true
@@ -41,7 +40,7 @@ enum MainView: Equatable, Sendable {
         }
     }
 
-    /// The place that it is; nil for what lies over one, and for the welcome.
+    /// The place that it shows; nil for what covers one, and for the welcome.
     var place: Place? {
         switch self {
         case .conversation(let name): .topic(name)
@@ -54,13 +53,13 @@ enum MainView: Equatable, Sendable {
 
     var isInbox: Bool { if case .inbox = self { true } else { false } }
 
-    /// What was found, where it lists that.
+    /// The search results, if it shows these.
     var search: Search? {
         get { if case .search(let search) = self { search } else { nil } }
         set { if let newValue { self = .search(newValue) } }
     }
 
-    /// What it shows around a message that was found.
+    /// The excerpt around a message that was found, if it shows one.
     var excerpt: Excerpt? {
         get { if case .excerpt(let excerpt) = self { excerpt } else { nil } }
         set { if let newValue { self = .excerpt(newValue) } }
@@ -71,20 +70,20 @@ enum MainView: Equatable, Sendable {
         set { if let newValue { self = .reader(newValue) } }
     }
 
-    /// The conversation that it shows, all of it or what is around a message that was found.
+    /// The conversation that it shows, all of it or an excerpt.
     var conversation: String? { topic ?? excerpt?.conversation.name }
 
-    /// Whether it shows a conversation, or what is around a message that was found in it.
+    /// Whether it shows a conversation or, if `isInExcerpt`, an excerpt of it.
     func isPart(of conversation: String, inExcerpt isInExcerpt: Bool) -> Bool {
         self.conversation == conversation && (excerpt != nil) == isInExcerpt
     }
 }
 
-/// Which part of the screen takes the keys. Whether the terminal has the focus is another matter.
+/// The part of the screen that takes keys, whether or not the terminal has the focus.
 enum Focus: Hashable, Sendable, CaseIterable {
     case compose, sidebar, main
 
-    /// The part that Tab goes on to.
+    /// The part that Tab goes to.
     var next: Focus {
         switch self {
         case .compose: .sidebar
@@ -93,18 +92,18 @@ enum Focus: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The part that Shift-Tab goes back to.
+    /// The part that Shift-Tab goes to.
     var previous: Focus { next.next }
 }
 
 extension ChatModel {
-    /// The pane in the main part of the screen. The connection log lies over any other.
+    /// The pane in the main part of the screen. The connection log covers any other.
     var mainPane: any Pane {
         if let logScroll { return LogPane(edge: logScroll) }
         return screen.view.pane
     }
 
-    /// The pane that takes the keys. While the connection log is open it takes them for the text as well.
+    /// The pane that takes keys. While the connection log is open it also takes those of the text.
     var pane: any Pane {
         if let palette { return PalettePane(palette: palette) }
         if logScroll != nil { return mainPane }

@@ -1,12 +1,12 @@
 import Terminal
 
 extension Frame {
-    /// Who types a line in a topic: on the right of the line above it, where it moves nothing else.
+    /// Draws who is typing in a topic, on the right of the heading, where it moves nothing else.
     func drawTypists(in conversation: Conversation, besides heading: SafeText) {
         let typists = typists(in: conversation)
         guard !typists.isEmpty, !layout.heading.isEmpty else { return }
         let area = layout.heading
-        // Both have a column on either side, and something of the line before them and behind them.
+        // Both have a column on either side, and some of the line before and after them.
         let room = area.columns - heading.width - 8
         guard let words = TypingWords.fitting(typists, columns: room) else { return }
         canvas.write(
@@ -26,7 +26,7 @@ extension Frame {
 enum TypingWords {
     static let nameColumns = 20
 
-    /// As much as there is room for: the names, else how many they are; nil where there is nothing to say, or no room.
+    /// The longest form that fits: the names, else their number; nil if there are none, or no room.
     static func fitting(_ names: [String], columns: Int) -> SafeText? {
         let shown = names.prefix(2).map { NameBook.shown($0).shortened(columns: nameColumns) }
         let more = names.count >= People.typistLimit ? "+" : ""

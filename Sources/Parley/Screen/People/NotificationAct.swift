@@ -1,17 +1,17 @@
-/// What a person wants of notifications, as `/notify` says it.
+/// An argument of `/notify`.
 enum NotificationAct: String, Sendable {
     case show = ""
-    /// Whether the connection is kept while the person looks elsewhere, so that there is something to notify of.
+    /// Whether the connection is kept while the person looks elsewhere, so that there can be notifications.
     case on, off
     case test
 
-    /// The words behind the command, in the order of the help.
+    /// The arguments in the order of the help.
     static let words = ["on", "off", "test"]
 
     init?(_ text: String) { self.init(rawValue: text.lowercased()) }
 }
 
-/// What a person wants of suspensions, as `/suspend-after` says it.
+/// An argument of `/suspend-after`.
 enum SuspensionChange: Hashable, Sendable {
     case show
     /// Another time; nil for never.

@@ -1,38 +1,38 @@
 import Relay
 
-/// Who is in the topic in view, and where others see this person.
+/// The people in the topic in view, and where others see this person.
 struct People: Equatable, Sendable {
-    /// Topics in which others see this person at most: those that were looked at last.
+    /// The most topics in which others see this person: those looked at last.
     static let placeLimit = 32
 
-    /// What others see of this person.
+    /// This person's presence, as others see it.
     var own = Presence.here
-    /// The topic whose people are known, or asked for.
+    /// The topic whose people are known, or were asked for.
     private(set) var topic: String?
     private(set) var roster = PresenceRoster.unknown
     private(set) var here = 0
     private(set) var away = 0
-    /// The names of those who type there; so many of them at most that nobody reads on.
+    /// The names of those typing there, at most `typistLimit`: no one reads more.
     private(set) var typists: [String] = []
     static let typistLimit = 100
     private var recent: [String] = []
-    /// Where others see this person, as far as the core was told.
+    /// The topics in which others see this person, as the core was told.
     private(set) var places: Set<String> = []
-    /// What of the model the above was made of.
+    /// What the above was computed from.
     private var shown: String?
     private var joined = 0
 
     func isStale(_ shown: String?, joined: Int) -> Bool { shown != self.shown || joined != self.joined }
 
-    /// Takes in which topic is looked at, nil for a pattern and where something else is shown, and the joined ones
-    /// without the patterns. By `shown` and `joined` it is known later whether that is stale.
+    /// Notes the topic in view, nil for a pattern and for other views, and the joined topics without the patterns.
+    /// `shown` and `joined` later tell whether that is stale.
     mutating func look(at place: String?, shown: String?, joined: Int, _ topics: [String]) -> ChatEffects {
         (self.shown, self.joined) = (shown, joined)
         var effects: ChatEffects = []
         let known = Set(topics)
         recent.removeAll { $0 == place || !known.contains($0) }
         if let place { recent = Array(([place] + recent).prefix(Self.placeLimit)) }
-        // What is not in view may come back; only another topic takes its place.
+        // A topic out of view may come back; only another one takes its place.
         let next = place ?? topic.flatMap { known.contains($0) ? $0 : nil }
         if next != topic {
             topic = next
@@ -60,14 +60,14 @@ struct People: Equatable, Sendable {
         typists = Array(roster.users.lazy.filter(\.isTyping).map(\.name).prefix(Self.typistLimit))
     }
 
-    /// How many are in a topic, for its heading; nil where that is not known.
+    /// The number of people in a topic, for its heading; nil if unknown.
     func words(of topic: String) -> String? {
         guard topic == self.topic, roster.isKnown, !roster.users.isEmpty else { return nil }
         let here = Wording.grouped(here) + (roster.isTruncated ? "+" : "") + " here"
         return away > 0 ? here + ", \(Wording.grouped(away)) away" : here
     }
 
-    /// The people, one a line, as they are listed over the panes.
+    /// The people, one a line, for the list over the panes.
     func lines(for user: String) -> [HelpText.Line] {
         var lines = roster.users.map { one -> HelpText.Line in
             let name = one.name == user ? "\(one.name) (you)" : one.name

@@ -2,7 +2,7 @@ import Terminal
 
 struct PersonCall: Hashable, Sendable {
     enum Kind: Hashable, Sendable, CaseIterable {
-        /// A line with the person's name or a word of theirs.
+        /// A line with the person's name, or with a word that they chose.
         case mention
         case letter, end
 
@@ -19,33 +19,33 @@ struct PersonCall: Hashable, Sendable {
     let notification: TerminalNotification
 }
 
-/// Decides which calls become notifications: the first one at once, then one in ten seconds at most. What is held back
-/// meanwhile is counted into the next one, which comes when the ten seconds are over.
+/// Decides which calls become notifications: the first one at once, then at most one in ten seconds. Calls that are
+/// held back are counted in the next one, which is sent when the ten seconds are over.
 ///
-/// A pure value: the caller tells the time.
+/// A value without a clock: the caller passes the time.
 struct CallPacer: Hashable, Sendable {
-    /// There is no more than one notification in this time.
+    /// The shortest time between two notifications.
     static let pause = Duration.seconds(10)
 
     private var last: ContinuousClock.Instant?
-    /// What was held back: the newest call, and how many of each kind there are, that one included.
+    /// What is held back: the newest call, and the number of each kind, that one included.
     private var held: PersonCall?
     private var counts: [PersonCall.Kind: Int] = [:]
 
-    /// When what was held back comes; nil where nothing was.
+    /// When the next notification is due; nil if nothing is held back.
     var due: ContinuousClock.Instant? { held == nil ? nil : last?.advanced(by: Self.pause) }
 
-    /// Whether something was held back that rings the bell as well: all but the session's end.
+    /// Whether a call is held back that rings the bell as well: any but the session's end.
     var holdsNews: Bool { counts[.mention, default: 0] + counts[.letter, default: 0] > 0 }
 
-    /// Takes a call in; the notification that comes of it now, or nil where it is held back.
+    /// Adds a call. Returns the notification to send now, or nil if it is held back.
     mutating func take(_ call: PersonCall, at now: ContinuousClock.Instant) -> TerminalNotification? {
         held = call
         counts[call.kind, default: 0] &+= 1
         return release(at: now)
     }
 
-    /// The notification of what was held back, where its time has come.
+    /// The notification of what was held back, if it is due.
     mutating func release(at now: ContinuousClock.Instant) -> TerminalNotification? {
         guard let call = held else { return nil }
         if let last, last.duration(to: now) < Self.pause { return nil }
@@ -58,7 +58,7 @@ struct CallPacer: Hashable, Sendable {
         return notification
     }
 
-    /// The person is here and sees what there is: what was held back needs no notification any more.
+    /// Drops what was held back: the person is here and sees it.
     mutating func forget() {
         held = nil
         counts = [:]

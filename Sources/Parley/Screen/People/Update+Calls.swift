@@ -1,14 +1,14 @@
 import Relay
 import Terminal
 
-// What notifies the person while they look elsewhere, beside the bell, which also rings for somebody who is in front of
-// the screen and looks at another topic.
+// Notifications for a person who looks elsewhere. The bell also rings for one who is in front of the screen and looks
+// at another topic.
 extension ChatModel {
-    /// Characters of a text that go into a notification at most; of these the terminal shows the beginning.
+    /// The most characters of a text in a notification, of which the terminal shows the beginning.
     private static let calledTextLimit = 512
 
-    /// Whether the person cannot be taken to have this terminal in front of them: it is out of focus, or it tells
-    /// nothing of its focus and nothing was typed for a while.
+    /// Whether the person is presumably not in front of this terminal: it is out of focus, or it does not report its
+    /// focus and nothing was typed for a while.
     var isElsewhere: Bool { !attention.tracker.isForeground || !attention.tracker.isReported && !isLooking }
 
     func call(for lines: [StoredLine], in topic: String) -> ChatEffects {
@@ -37,7 +37,7 @@ extension ChatModel {
         return due.map { called($0) } ?? []
     }
 
-    /// Notifies of what was held back, where its time has come; the bell that was held back with it rings too.
+    /// Sends the notification that was held back, once it is due; the bell that was held back with it rings too.
     func callAgain() -> ChatEffects {
         guard let due = attention.calls.due, due <= now.instant else { return [] }
         let rings = attention.calls.holdsNews

@@ -1,12 +1,12 @@
 import Relay
 
 extension ChatModel {
-    /// What follows from any event for the people that are followed and the topics in which this person is seen.
+    /// After any event: which people are followed now, and in which topics this person is seen.
     func peopleToFollow() -> ChatEffects {
         let shown = screen.view.topic
         guard network.people.isStale(shown, joined: network.conversations.count) else { return [] }
         let topics = network.conversations.all.filter { !$0.isPattern }.map(\.name)
-        // Nobody is in a pattern.
+        // A pattern has no people of its own.
         let place = shown.flatMap { topics.contains($0) ? $0 : nil }
         return network.people.look(at: place, shown: shown, joined: network.conversations.count, topics)
     }

@@ -1,19 +1,18 @@
 import Relay
 import Terminal
 
-/// That others were told of this person's typing.
+/// What others were last told of this person's typing.
 struct ToldTyping: Equatable, Sendable {
     let topic: String
     let time: ContinuousClock.Instant
 }
 
 extension ChatModel {
-    /// What follows from any event for what others know of this person's typing. It is told when a line is begun, every
-    /// few seconds while keys are pressed, and when there is no such line any more: it was sent, taken back or made a
-    /// command, or the person looks at something else. A person who stops without any of these needs no word: others
-    /// forget it.
+    /// After any event: what others are to be told of this person's typing. They are told when a line is begun, every
+    /// few seconds while keys are pressed, and when there is no such line any more: it was sent, cleared or made a
+    /// command, or something else is in view. A person who just stops needs no word: others forget it.
     ///
-    /// - Parameter hasTyped: whether the event was the person's writing.
+    /// - Parameter hasTyped: whether the person typed in this event.
     func typingToTell(hasTyped: Bool) -> ChatEffects {
         guard hasTyped || network.typing != nil else { return [] }
         let topic = topicOfTyping
@@ -31,8 +30,8 @@ extension ChatModel {
         return [.people(.typing(topic: nil))]
     }
 
-    /// The topic that the text would go to if it were sent now; nil where it is no line for a topic, and where the
-    /// person does not want it told.
+    /// The topic that the text would be sent to now; nil if it is no line for a topic, or the person does not want it
+    /// told.
     private var topicOfTyping: String? {
         guard window.isInFront, settings.typing, compose.hasContent, !compose.isCommand,
             case .topic(let topic) = screen.view.pane.addressee(in: self)

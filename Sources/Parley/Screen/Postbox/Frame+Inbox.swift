@@ -133,7 +133,7 @@ extension Frame {
         let open = filter.isTyped ? keys.label(of: .open, in: InboxPane.self).map { "\($0) keeps, " } : ""
         let end = keys.label(of: .escape).map { "  \(open ?? "")\($0) ends " } ?? " "
         let room = max(1, area.endColumn - column - 1)
-        // Where there is no room for both, how far it has looked counts for more than how it ends.
+        // If there is no room for both, the filter's progress matters more than how it ends.
         let choices = ["  \(foundWords)\(end)", "  \(foundWords) "].map { SafeText($0) }
         let words = choices.first { $0.width + Self.leastFilter <= room }
         let wanted = min(room, max(room - (words?.width ?? 0), Self.leastFilter))
@@ -144,7 +144,7 @@ extension Frame {
         canvas.cursor = Position(row: area.row, column: min(column + cursor, area.endColumn - 1))
     }
 
-    /// Columns of a filter in which its words can be typed.
+    /// The fewest columns in which a filter can be typed.
     private static let leastFilter = 8
 
     private var foundWords: String {
@@ -166,7 +166,7 @@ extension Frame {
         let count = model.network.inbox.deletion.undoableCount
         let wait = Wording.wait(now.duration(to: deadline))
         let key = model.settings.keys.label(of: .undo, in: InboxPane.self)
-        // While a filter is typed the key is for that.
+        // While a filter is typed, the key belongs to it.
         let undo = model.network.inbox.filter?.isTyped == true ? "" : key.map { ", \($0) undoes" } ?? ""
         let words = " ✕ \(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") deleted in \(wait)\(undo)"
         canvas.fill(area)
@@ -174,16 +174,16 @@ extension Frame {
             SafeText(words).truncated(columns: area.columns), row: area.row, column: area.column, style: theme.marker)
     }
 
-    /// How far a deletion is: a bar where there is room for one, the figures, the rate where it fits, and what stops
-    /// it.
+    /// Draws a deletion's progress: a bar if there is room for one, the figures, the rate if it fits, and the key that
+    /// stops it.
     private func drawProgress(_ parts: InboxLayout) {
-        // What can still be undone is said first.
+        // What can still be undone comes first.
         guard let area = parts.progress, model.network.inbox.deletion.deadline == nil,
             let deletion = model.network.inbox.deletion.run
         else { return }
         let count = deletion.ids.count
         let total = Wording.grouped(count)
-        // It stays as wide as it is while the figures grow.
+        // It stays equally wide while the figures grow.
         let width = min(20, area.columns - Self.progressColumns - 2 * total.count)
         let filled = count > 0 ? max(0, width) * min(deletion.done, count) / count : 0
         let bar =
@@ -199,7 +199,8 @@ extension Frame {
         canvas.write(shown, row: area.row, column: area.column, style: theme.marker)
     }
 
-    /// What the words beside the bar take, but for the figures: ` deleting  of , 999 a second   Esc stops` and a blank.
+    /// The columns of the words beside the bar, without the figures: ` deleting  of , 999 a second   Esc stops` and a
+    /// blank.
     private static let progressColumns = 41
     private static let leastBar = 4
 }

@@ -3,44 +3,44 @@ import Relay
 /// The postbox as the person sees it: its boxes with their counts, one page of letters, marks, and a running deletion.
 struct Inbox: Equatable, Sendable {
     private(set) var boxes: [Postbox] = []
-    /// As of when they are: when the network told them last; nil where it never has.
+    /// When the network last reported them; nil if it never did.
     private(set) var boxesAsOf: Timestamp?
-    /// Whether the network has not said that they are so now: they are from an earlier start, or it did not answer.
+    /// Whether they are from an earlier run, or the network did not answer.
     private(set) var areBoxesOld = false
-    /// Letters in each postbox, by its id, as the network counts them.
+    /// The number of letters in each postbox, by its id, as the network counts them.
     var counts: [String: Int] = [:]
-    /// Letters of each postbox that were read, by its id, as far as this machine knows.
+    /// The number of letters read in each postbox, by its id, as far as this machine knows.
     private(set) var readCounts: [String: Int] = [:]
     /// Letters that were opened here.
     private(set) var opened = RecentSet<String>(capacity: 4_096)
     private var newlyRead: [PostboxMessage] = []
-    /// The page, in the order of the list, with what has come since.
+    /// The page in the order of the list, with letters that arrived since.
     private(set) var page: [PostboxMessage] = []
-    /// The letters of the page that are shown: those that the filter lets through, as they are sorted.
+    /// The letters shown: those that the filter lets through, sorted.
     private(set) var letters: [PostboxMessage] = []
-    /// The token of the page behind this one, as the trail goes on; nil where it has come to its end.
+    /// The token of the next page along the trail; nil at its end.
     private(set) var nextToken: String?
     private(set) var trail = Trail()
-    /// Letters that this page was asked for.
+    /// The number of letters that this page was requested with.
     private(set) var pageSize = 25
     var fetch: Fetch?
-    /// Whether the page, or the one on its way, may have been listed before a deletion was over.
+    /// Whether the page, or the one being fetched, may have been listed before a deletion ended.
     private var isOutdated = false
-    /// Whether letters of the page were deleted, so that others belong there.
+    /// Whether letters of the page were deleted, so that there is room for others.
     private var isThinned = false
-    /// Letters that came while a page was on its way, oldest first: its list may have been made before.
+    /// Letters that arrived while a page was being fetched, oldest first: it may have been listed before.
     private(set) var arrivals: [PostboxMessage] = []
-    /// Letters that came and are on no page that is here.
+    /// The number of letters that arrived since, and are on other pages.
     private(set) var newer = 0
-    /// What the person has asked for meanwhile of that page, oldest first.
+    /// What the person has asked for of the page being fetched, oldest first.
     private(set) var held: [Held] = []
     var failure: String?
-    /// Whether the page holds what the network last said, or this machine keeps.
+    /// Whether there is a page, from the network or from this machine.
     private(set) var isLoaded = false
-    /// That the page is what this machine keeps; nil where the network told it.
+    /// Set if the page is what this machine keeps; nil if it is from the network.
     var kept: Kept?
-    /// The letters' ids in the order in which they were listed, or came later: their numbers stay when some are
-    /// deleted. They count where the letters were said; on a screen a number is that of a row.
+    /// The letters' ids in the order listed or arrived, so that numbers stay when some are deleted. These are the
+    /// numbers where letters are printed; on a screen a number is that of a row.
     private(set) var numbered: [String] = []
     private(set) var selected = 0
     /// Whether the person has chosen the selected letter, or does something with it. Until then the first row is
@@ -49,21 +49,21 @@ struct Inbox: Equatable, Sendable {
     var firstVisible = 0
     private(set) var filter: Filter?
     private(set) var sort = Sort.list
-    /// The postboxes of the marked letters, on whichever page they are, by the letters' ids.
+    /// The postboxes of the marked letters, on any page, by the letters' ids.
     private(set) var marks: [String: String] = [:]
     private(set) var lastMark: String?
     var open: String?
-    /// Lines of the open letter above the reader's upper edge.
+    /// The number of lines of the open letter above the reader's edge.
     var readerScroll = 0
     var deletion = Deletion()
     /// The postbox that was listed last; nil for all.
     private var listed: String?
-    /// What marks letters on whichever page; nil where nothing does.
+    /// The pass that marks letters on any page; nil if there is none.
     var marking: Sweep?
-    /// What the filter finds on whichever page; nil where it looks through this page alone.
+    /// What the filter finds on any page; nil if it looks through this page only.
     var finding: Matches?
 
-    /// The most letters that stay on the screen when new ones are added to a page.
+    /// The most letters on the screen when new ones are added to a page.
     static let screenLimit = 100
     static let boxLimit = 1_000
     static let heldLimit = 32
@@ -71,30 +71,30 @@ struct Inbox: Equatable, Sendable {
     static let markLimit = 10_000
 
     struct Kept: Hashable, Sendable {
-        /// When the network listed letters last, or the newest one came; nil where neither is known.
+        /// When the network last listed letters, or the newest one arrived; nil if neither is known.
         let asOf: Timestamp?
     }
 
     struct Fetch: Equatable, Sendable {
         let request: UInt64
-        /// The trail that will hold once the page is here.
+        /// The trail once the page is here.
         let trail: Trail
         let limit: Int
     }
 
-    /// Something that waits for the page that it is meant for.
+    /// Something that waits for the page that it applies to.
     enum Held: Hashable, Sendable {
         case action(InboxPane.Action)
         case scroll(up: Int)
     }
 
-    /// When something waits for a page that is on its way.
+    /// Whether something waits for a page that is being fetched.
     enum PageWait: Hashable, Sendable {
         /// It needs no page, or that one is being listed already.
         case never
-        /// No two pages are fetched at once.
+        /// Two pages are never fetched at once.
         case forAnyPage
-        /// It is meant for what the page will show.
+        /// It applies to what the page will show.
         case forItsPage
     }
 
@@ -106,8 +106,7 @@ struct Inbox: Equatable, Sendable {
         areBoxesOld = false
     }
 
-    /// Takes in what this machine keeps of the postboxes and of how many letters they have, where the network has not
-    /// said it.
+    /// Adds what this machine keeps of the postboxes and their letter counts, unless the network has reported them.
     mutating func take(_ kept: KeptPostboxes?, counts: [String: Int]) {
         if self.counts.isEmpty { self.counts = counts }
         guard boxesAsOf == nil, let kept else { return }
@@ -115,19 +114,19 @@ struct Inbox: Equatable, Sendable {
         areBoxesOld = true
     }
 
-    /// The network was asked for the postboxes, and did not answer.
+    /// Notes that the network did not answer a request for the postboxes.
     mutating func boxesWereNotTold() { areBoxesOld = boxesAsOf != nil }
 
     func title(ofBox id: String) -> String {
         boxes.first { $0.id == id }?.title ?? id
     }
 
-    /// What the postbox is called, with its name where that is something else; the id itself where neither is known.
+    /// The postbox's title, with its name if that differs; the id if neither is known.
     func fullName(ofBox id: String) -> String {
         boxes.first { $0.id == id }?.fullName ?? id
     }
 
-    /// The postboxes after one was changed, where the network has not said which there are then.
+    /// The postboxes after a change to one of them, if the network has not listed them since.
     func boxes(after act: PostboxAct, _ changed: Postbox) -> [Postbox] {
         let others = boxes.filter { $0.id != changed.id }
         if case .delete = act { return others }
@@ -161,8 +160,7 @@ struct Inbox: Equatable, Sendable {
 
     func isBeingDeleted(_ id: String) -> Bool { deletion.contains(id) }
 
-    /// Whether what is asked for now is meant for a page that is still on its way: the first, or another one than is
-    /// here.
+    /// Whether a request now applies to a page that is still being fetched: the first, or another one than is here.
     var awaitsPage: Bool {
         guard let fetch else { return false }
         return !isLoaded || fetch.trail != trail || !held.isEmpty
@@ -170,7 +168,7 @@ struct Inbox: Equatable, Sendable {
 
     // MARK: Waiting for a page
 
-    /// Holds something until the page is here; false where there is no page to wait for.
+    /// Holds something until its page is here; false if there is none to wait for.
     mutating func hold(_ next: Held) -> Bool {
         let wait = if case .action(let action) = next { action.wait } else { PageWait.forItsPage }
         switch wait {
@@ -197,32 +195,32 @@ struct Inbox: Equatable, Sendable {
         newlyRead.append(letter)
     }
 
-    /// Selects a letter, or the nearest that there is; an open reader follows.
+    /// Selects a letter, or the nearest one; an open reader follows.
     mutating func select(_ index: Int) {
         let before = selected
         choose(index)
         if open != nil, selected != before { openSelected() }
     }
 
-    /// Has the person choose a letter, or the nearest that there is: it stays selected while others come.
+    /// Makes a letter, or the nearest one, the person's choice: it stays selected while others arrive.
     mutating func choose(_ index: Int) {
         selected = index
         clampSelection()
         isChosen = selectedLetter != nil
     }
 
-    /// Has the first row selected, whichever letter comes there, until the person chooses one.
+    /// Selects the first row, whichever letter is there, until the person chooses one.
     mutating func selectFirst() { (selected, firstVisible, isChosen) = (0, 0, false) }
 
-    /// What was read since this was asked last.
+    /// Returns the letters read since the last call.
     mutating func takeNewlyRead() -> [PostboxMessage] {
         defer { newlyRead = [] }
         return newlyRead
     }
 
-    /// Takes in what the local store knows; `counts` is nil where something was read since it was asked.
+    /// Adds what the local store knows; `counts` is nil if a letter was read since it was asked.
     mutating func noteRead(_ ids: Set<String>, counts: [String: Int]?) {
-        // What is being read stays; what was read at an earlier start only looked as if it had not been.
+        // A letter that is being read stays; one read in an earlier run only looked unread.
         let isOld = selectedLetter.map { isUnread($0) && ids.contains($0.id) } ?? false
         for id in ids { opened.insert(id) }
         if let counts { readCounts = counts }
@@ -231,14 +229,14 @@ struct Inbox: Equatable, Sendable {
 
     // MARK: The page
 
-    /// A page is asked for. What is deleted by now it does not have: the core leaves out what a server that lags behind
-    /// has still.
+    /// Notes that a page is being fetched. It will not have what is deleted by now: the core leaves out what a lagging
+    /// server still lists.
     mutating func begin(_ fetch: Fetch) {
         self.fetch = fetch
         (isOutdated, isThinned) = (false, false)
     }
 
-    /// Whether the page has to be listed again, be it only to have as many letters as it was asked for (`fillsRows`).
+    /// Whether the page has to be listed again, be it only to have as many letters as were requested (`fillsRows`).
     func needsListing(fillsRows: Bool) -> Bool {
         if isOutdated { return isLoaded || fetch != nil }
         guard isThinned, isLoaded, fetch == nil, finding == nil else { return false }
@@ -247,9 +245,10 @@ struct Inbox: Equatable, Sendable {
         return page.isEmpty || fillsRows && page.count < pageSize
     }
 
-    /// Takes in a page. What came while it was on its way is added where its list does not have it.
+    /// Shows a page. Letters that arrived while it was being fetched are added if it lacks them.
     ///
-    /// - Parameter isFromNetwork: whether the network told it. What this machine keeps does not tell what was deleted.
+    /// - Parameter isFromNetwork: whether it is from the network. What this machine keeps does not tell what was
+    ///   deleted.
     mutating func show(_ output: ListOutput<PostboxMessage>, by fetch: Fetch, isFromNetwork: Bool = true) {
         let before = isFromNetwork && isLoaded && fetch.trail == trail ? page : []
         trail = fetch.trail
@@ -264,7 +263,7 @@ struct Inbox: Equatable, Sendable {
         newer = 0
         numbered = page.map(\.id)
         let present = Set(numbered)
-        // A letter that the list lacks and that came before one that it has was deleted meanwhile.
+        // A letter that the list lacks, though it arrived before one that the list has, was deleted meanwhile.
         let known = arrivals.lastIndex { present.contains($0.id) }.map { $0 + 1 } ?? 0
         let missing = arrivals[known...]
         arrivals = []
@@ -274,8 +273,8 @@ struct Inbox: Equatable, Sendable {
         arrange()
     }
 
-    /// Takes the marks of letters away that were on this page and that its new list would have if they were there. What
-    /// has only moved to the next page keeps its mark.
+    /// Unmarks letters that were on this page and would be on the new one if they still existed. One that has only
+    /// moved to the next page keeps its mark.
     private mutating func unmarkGone(_ before: [PostboxMessage], since output: ListOutput<PostboxMessage>) {
         guard !marks.isEmpty, !before.isEmpty else { return }
         let present = Set(page.map(\.id))
@@ -290,7 +289,7 @@ struct Inbox: Equatable, Sendable {
         unmark(gone.map(\.id))
     }
 
-    /// Takes in a letter that was just created; false when it was known.
+    /// Adds a letter that was just created; false if it was known.
     mutating func add(_ letter: PostboxMessage, shownBox: String?) -> Bool {
         let isKnown = page.contains { $0.id == letter.id } || arrivals.contains { $0.id == letter.id }
         guard !isKnown else { return false }
@@ -312,8 +311,8 @@ struct Inbox: Equatable, Sendable {
         numbered.append(letter.id)
     }
 
-    /// Has the page end where it ended when it was listed, however many letters have come: what is behind that is on
-    /// the next page. The letter that the person has chosen and the open one stay.
+    /// Cuts the page to the length that it was listed with, however many letters have arrived: the rest is on the next
+    /// page. The chosen letter and the open one stay.
     mutating func keepLength() {
         // A list that was begun at its end has its next pages already.
         guard !trail.isFromEnd else { return }
@@ -330,8 +329,8 @@ struct Inbox: Equatable, Sendable {
         if page.count < before { arrange() }
     }
 
-    /// Takes in what became of the letters that were leaving: what is gone is taken away, and what stays is marked as
-    /// before. Lists that were asked for before this are asked for again. False where none were leaving.
+    /// Applies the result of a deletion: what is gone is removed, and what stays is marked as before. Lists that were
+    /// requested earlier are requested again. False if no deletion was running.
     mutating func endDeletion(_ result: BulkDeletion) -> Bool {
         guard let run = deletion.end() else { return false }
         let gone = Set(result.gone)
@@ -359,8 +358,8 @@ struct Inbox: Equatable, Sendable {
         firstVisible = min(max(0, firstVisible), max(0, letters.count - 1))
     }
 
-    /// Forgets the page, as when another postbox is opened. In which order letters are listed stays, and that those
-    /// alone are shown which were not read; if that was still being typed, it is kept.
+    /// Forgets the page, as when another postbox is opened. The order of letters stays, and so does a filter for unread
+    /// ones alone; one still being typed is then kept.
     mutating func reset() {
         var new = Inbox()
         (new.boxes, new.boxesAsOf, new.areBoxesOld) = (boxes, boxesAsOf, areBoxesOld)
@@ -374,8 +373,7 @@ struct Inbox: Equatable, Sendable {
 
     // MARK: Filter and sort
 
-    /// Takes in what was chosen at an earlier start, but for what was chosen again, or is being listed, since the
-    /// program began.
+    /// Restores the choices of an earlier run, except those that were made again, or are being listed, since the start.
     mutating func bringBack(_ order: LetterOrder, _ sort: Sort, isUnreadAlone: Bool) {
         if !isLoaded, fetch == nil { trail = Trail(order: order) }
         if self.sort == .list { self.sort = sort }
@@ -388,13 +386,13 @@ struct Inbox: Equatable, Sendable {
         filter = new
         guard !isSame else { return }
         if let new, !new.terms.isEmpty, let found = finding?.letters {
-            // It shows what the filter lets through of that, until it has looked for itself.
+            // Until the filter has searched for itself, it shows what it lets through of the earlier results.
             let stays = found.filter { new.lets(through: $0, of: self) }
             finding?.letters = stays
         }
         let before = selectedLetter?.id
         arrange(keepsSelected: false)
-        // The letter beside one that the filter hides is nobody's choice.
+        // The letter next to one that the filter hides was not chosen.
         if selectedLetter?.id != before { selectFirst() }
         if let open, !letters.contains(where: { $0.id == open }) { self.open = nil }
     }
@@ -404,11 +402,11 @@ struct Inbox: Equatable, Sendable {
         arrange()
     }
 
-    /// Makes the rows anew. The selection stays on the letter that the person has chosen, or goes to the next one that
-    /// is left. Where none was chosen, it stays on the first row.
+    /// Computes the rows. The selection stays on the letter that the person has chosen, or goes to the next one left.
+    /// If none was chosen, it stays on the first row.
     ///
-    /// - Parameter keepsSelected: whether the selected letter stays even where the filter would hide it by now, such as
-    ///   an unread one that is being read.
+    /// - Parameter keepsSelected: whether the selected letter stays even if the filter would hide it by now, such as an
+    ///   unread one that is being read.
     private mutating func arrange(keepsSelected: Bool = true) {
         let (before, place) = (letters, selected)
         let shown = shown(keeping: keepsSelected ? selectedLetter?.id : nil)
@@ -417,19 +415,19 @@ struct Inbox: Equatable, Sendable {
         let rows = Dictionary(letters.enumerated().map { ($1.id, $0) }) { first, _ in first }
         let following = before.dropFirst(place).lazy.compactMap { rows[$0.id] }.first
         selected = following ?? place
-        // The rows do not move under the eyes of somebody who has gone down the list.
+        // Rows do not move under the eyes of a person who has gone down the list.
         if firstVisible > 0 { firstVisible += selected - place }
         clampSelection()
     }
 
-    /// The letters that the filter lets through, in the order of the list: of this page, and of what it has found
-    /// elsewhere. One letter stays even where the filter would hide it by now.
+    /// The letters that the filter lets through, in the order of the list: those of this page, and those found
+    /// elsewhere. One letter stays even if the filter would hide it by now.
     private func shown(keeping id: String?) -> [PostboxMessage] {
         guard let filter else { return page }
         var found: [PostboxMessage] = []
         if !filter.terms.isEmpty, let finding {
             found = filter.isUnread ? finding.letters.filter { isUnread($0) || $0.id == id } : finding.letters
-            // A page far behind what was looked through has more of them, until there is a list.
+            // Until the search has ended, a page far from where it has got has more of them.
             if finding.isList(for: filter) { return found }
         }
         let ids = Set(found.map(\.id))
@@ -459,12 +457,12 @@ struct Inbox: Equatable, Sendable {
 
     func isMarked(_ id: String) -> Bool { marks[id] != nil }
 
-    /// The postboxes of those of some letters that are marked, by the letters' ids.
+    /// The postboxes of the marked letters among `ids`, by the letters' ids.
     func marks(of ids: [String]) -> [String: String] {
         ids.reduce(into: [:]) { $0[$1] = marks[$1] }
     }
 
-    /// Marks letters; false where there are too many.
+    /// Marks letters; false if there are too many.
     mutating func mark(_ letters: [PostboxMessage]) -> Bool {
         let new = letters.filter { !isBeingDeleted($0.id) && !isMarked($0.id) }
         guard marks.count + new.count <= Self.markLimit else { return false }
@@ -475,16 +473,16 @@ struct Inbox: Equatable, Sendable {
 
     mutating func unmark(_ ids: some Sequence<String>) { for id in ids { marks[id] = nil } }
 
-    /// Marks again what was to be deleted and stays; of more than can be marked the first ones.
+    /// Marks letters again that were to be deleted and stay; if there are too many, the first ones.
     mutating func markAgain(_ stays: [String: String]) {
         let room = max(0, Self.markLimit - marks.count)
         let new = stays.filter { !isMarked($0.key) && !isBeingDeleted($0.key) }
-        // Which of them would be left out is not to depend on a dictionary's order.
+        // Which ones are left out must not depend on a dictionary's order.
         let kept = new.count <= room ? Array(new) : Array(new.sorted { $0.key < $1.key }.prefix(room))
         for (id, box) in kept { marks[id] = box }
     }
 
-    /// Takes in which postbox is listed now; nil for all. Letters of another list are not marked in this one.
+    /// Notes the postbox that is listed; nil for all. Letters of another list are not marked again in this one.
     mutating func list(_ box: String?) {
         if listed != box { deletion.forgetMarks() }
         listed = box
@@ -496,7 +494,7 @@ struct Inbox: Equatable, Sendable {
         marking = nil
     }
 
-    /// The rows from the letter that was marked last to the selected one; nil where that letter is not shown.
+    /// The rows from the letter that was marked last to the selected one; nil if that letter is not shown.
     var rangeFromLastMark: [PostboxMessage]? {
         guard let lastMark, let start = letters.firstIndex(where: { $0.id == lastMark }),
             letters.indices.contains(selected)
@@ -504,8 +502,7 @@ struct Inbox: Equatable, Sendable {
         return Array(letters[min(start, selected)...max(start, selected)])
     }
 
-    /// The letters that a key deletes: the marked ones, those that are shown first, or the selected one where none is
-    /// marked.
+    /// The letters that a key deletes: the marked ones, those shown first, or the selected one if none is marked.
     var lettersToDelete: [String] {
         guard !marks.isEmpty else {
             return letters.dropFirst(selected).prefix(1).map(\.id).filter { !isBeingDeleted($0) }
@@ -514,7 +511,7 @@ struct Inbox: Equatable, Sendable {
         return shown + marked.subtracting(shown).sorted()
     }
 
-    /// How many of the marked letters are shown: on this page, and let through by the filter.
+    /// The number of marked letters that are shown.
     var markedShown: Int { letters.count { isMarked($0.id) } }
 }
 

@@ -1,26 +1,27 @@
 import Relay
 
 extension Inbox {
-    /// Letters on their way out: those deleted within the last seconds, which can be brought back, and those that are
-    /// leaving. One letter and thousands go the same way.
+    /// Letters being deleted: those of the last seconds, which can be restored, and those that are leaving. One letter
+    /// goes the same way as thousands.
     struct Deletion: Equatable, Sendable {
-        /// What one key or one answer deleted.
+        /// The letters that one key or one answer deleted.
         struct Step: Equatable, Sendable {
             let ids: [String]
             /// The postboxes of those that were marked, by the letters' ids.
             fileprivate(set) var marks: [String: String]
         }
 
-        /// What can still be undone, oldest first.
+        /// Steps that can still be undone, oldest first.
         fileprivate(set) var steps: [Step] = []
         fileprivate var undoable: Set<String> = []
-        /// When the undoable letters leave; nil where there are none.
+        /// When the undoable letters leave; nil if there are none.
         fileprivate(set) var deadline: ContinuousClock.Instant?
-        /// Whether the undoable letters wait for the person, who has stopped the program or is asked about them.
+        /// Whether the undoable letters wait for the person, who has suspended the program or is being asked about
+        /// them.
         private(set) var isHeld = false
-        /// Letters that are leaving: one run after the other.
+        /// Letters that are leaving, one run after the other.
         private var runs: [Run] = []
-        /// Whether the first run was stopped and the session was not asked for that yet.
+        /// Whether the first run was stopped and the core was not told yet.
         private var isStopNew = false
 
         /// How long a deletion can be undone.
@@ -51,7 +52,7 @@ extension Inbox {
 
         func isDue(at now: ContinuousClock.Instant) -> Bool { deadline.map { $0 <= now && !isHeld } ?? false }
 
-        /// When the seconds that are left change next; nil where they do not.
+        /// When the remaining seconds change next; nil if they do not.
         func nextChange(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
             guard let deadline, !isHeld else { return nil }
             guard deadline > instant else { return instant }
@@ -60,13 +61,13 @@ extension Inbox {
             return deadline.advanced(by: .zero - whole)
         }
 
-        /// Marks nothing again that stays.
+        /// Forgets marks, so that letters that stay are not marked again.
         mutating func forgetMarks() {
             for index in steps.indices { steps[index].marks = [:] }
             for index in runs.indices { runs[index].marks = [:] }
         }
 
-        /// Has the undoable letters leave as soon as those before them have.
+        /// Lets the undoable letters leave as soon as those before them have.
         mutating func settle() {
             guard !steps.isEmpty else { return }
             runs.append(Run(steps))
@@ -86,7 +87,7 @@ extension Inbox {
 
         mutating func progress(to done: Int) { if !runs.isEmpty { runs[0].done = done } }
 
-        /// Stops the run: what is not with the network stays. False where there is nothing to stop.
+        /// Stops the run: letters that are not with the network yet stay. False if there is nothing to stop.
         mutating func stop() -> Bool {
             guard let run, run.isStoppable else { return false }
             runs[0].isStopped = true
@@ -97,19 +98,19 @@ extension Inbox {
         mutating func end() -> Run? { runs.isEmpty ? nil : runs.removeFirst() }
     }
 
-    /// Deletes letters. Nothing of them leaves until that can be undone no more.
+    /// Deletes letters. None leaves while that can still be undone.
     ///
-    /// - Parameter isUndoable: whether there is a key that would undo it.
+    /// - Parameter isUndoable: whether there is a key to undo it.
     mutating func delete(_ ids: [String], now: ContinuousClock.Instant, isUndoable: Bool) {
         guard !ids.isEmpty else { return }
         if deletion.undoable.count + ids.count > Deletion.limit { deletion.settle() }
         deletion.steps.append(Deletion.Step(ids: ids, marks: marks(of: ids)))
         deletion.undoable.formUnion(ids)
-        // The time of those before begins anew.
+        // The time of earlier ones begins anew.
         deletion.deadline = now + Deletion.time
         if !isUndoable { deletion.settle() }
         unmark(ids)
-        // The cursor goes on from a letter that leaves under it.
+        // The cursor goes on from a deleted letter.
         guard let letter = selectedLetter, isBeingDeleted(letter.id) else { return }
         let stays = letters.indices.filter { !isBeingDeleted(letters[$0].id) }
         if open == letter.id { open = nil }
@@ -121,12 +122,12 @@ extension Inbox.Deletion {
     struct Run: Equatable, Sendable {
         let ids: [String]
         private let members: Set<String>
-        /// The postboxes of those that were marked, by the letters' ids: what stays is marked again.
+        /// The postboxes of those that were marked, by the letters' ids: letters that stay are marked again.
         fileprivate(set) var marks: [String: String]
-        /// Letters that are dealt with, one way or the other.
+        /// The number of letters dealt with, whatever the result.
         fileprivate(set) var done = 0
         fileprivate(set) var isStopped = false
-        /// When the network was asked for it; nil where it waits for the one before it.
+        /// When the network was asked; nil while it waits for an earlier run.
         fileprivate(set) var began: ContinuousClock.Instant?
 
         fileprivate init(_ steps: [Step]) {
@@ -137,13 +138,13 @@ extension Inbox.Deletion {
 
         func contains(_ id: String) -> Bool { members.contains(id) }
 
-        /// Letters that are still to leave: those alone that are with the network once it is stopped.
+        /// The number of letters still to leave; once stopped, of those that are with the network.
         var leaving: Int { isStopped ? min(ids.count - done, BulkDeletion.window) : ids.count - done }
 
-        /// Whether some of them are not with the network yet, and can be kept back.
+        /// Whether some letters are not with the network yet, and can be kept.
         var isStoppable: Bool { !isStopped && ids.count - done > BulkDeletion.window }
 
-        /// Letters a second; nil before there is anything to tell.
+        /// Letters a second; nil before that can be told.
         func rate(now: ContinuousClock.Instant) -> Int? {
             guard done > 0, let elapsed = began?.duration(to: now), elapsed >= .seconds(1) else { return nil }
             return max(1, Int(Double(done) / (elapsed / .seconds(1))))
@@ -152,7 +153,7 @@ extension Inbox.Deletion {
 }
 
 extension BulkDeletion {
-    /// What the person is told of it, and whether that is a failure.
+    /// The report for the person, and whether it is a failure.
     var report: (words: String, isFailure: Bool) {
         let before = gone.count - deleted.count
         let unsent = failed.count { $0.error.leavesLetter }
@@ -180,7 +181,7 @@ extension BulkDeletion {
 }
 
 extension RelayError {
-    /// Whether a letter is still there whose deletion ended with it: the network was not asked.
+    /// Whether a letter still exists if its deletion ended with this error: the network was not asked.
     fileprivate var leavesLetter: Bool {
         switch self {
         case .timeout, .connection, .notConnected, .cancelled: true

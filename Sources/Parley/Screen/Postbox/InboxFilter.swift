@@ -2,14 +2,14 @@ import Relay
 import Terminal
 
 extension Inbox {
-    /// What of a page is shown: letters that have each of some words, in the sender, the postbox, the subject or the
-    /// text, and in the persona where there are several. `from:bob` means the sender alone, `in:work` the postbox,
-    /// `persona:shop` the persona, and `is:unread` those that were not read.
+    /// Shows letters that contain each of some words, in the sender, the postbox, the subject or the text, and in the
+    /// persona if there are several. `from:bob` looks in the sender only, `in:work` in the postbox, `persona:shop` in
+    /// the persona, and `is:unread` means letters that were not read.
     struct Filter: Sendable {
         private(set) var editor = LineEditor(limit: 256, historyLimit: 0)
         var isTyped = true
         private(set) var terms: [Term] = []
-        /// Whether a word is still being written that begins with `is:`: it finds more than is meant.
+        /// Whether a word beginning with `is:` is still being typed, so that more is found than is meant.
         private(set) var isUnfinished = false
 
         enum Term: Hashable, Sendable {
@@ -18,18 +18,18 @@ extension Inbox {
             case part(Part, String)
         }
 
-        /// A part of a letter that a word can be meant for; its raw value stands before the word.
+        /// A part of a letter that a word can be meant for; its raw value precedes the word.
         enum Part: String, CaseIterable, Hashable, Sendable {
             case sender = "from:"
             case postbox = "in:"
             case persona = "persona:"
         }
 
-        /// Unicode scalars of a letter that are looked through at most. A single character may have any number of them.
+        /// The most Unicode scalars of a letter that are searched. A single character may have any number of them.
         private static let textLimit = 16_384
 
         var isUnread: Bool { terms.contains(.unread) }
-        /// Whether it is kept and says `is:unread` alone, which is a way to read any postbox.
+        /// Whether it is kept and only says `is:unread`, which is a way to read any postbox.
         var isUnreadAlone: Bool { !isTyped && terms == [.unread] }
 
         static var unread: Filter {
@@ -41,7 +41,7 @@ extension Inbox {
 
         mutating func edit(_ key: Key) {
             _ = editor.handle(key)
-            // It has no history to look through.
+            // There is no history to search.
             editor.endSearch()
             understand()
         }
@@ -55,7 +55,7 @@ extension Inbox {
             let words = editor.text.lowercased().split(whereSeparator: \.isWhitespace)
             terms = words.compactMap { word in
                 if word == "is:unread" { return .unread }
-                // It is still being written.
+                // It is still being typed.
                 if word.hasPrefix("is:"), "is:unread".hasPrefix(word) { return nil }
                 guard let part = Part.allCases.first(where: { word.hasPrefix($0.rawValue) }) else {
                     return .word(String(word))
@@ -66,9 +66,9 @@ extension Inbox {
             isUnfinished = terms.count < words.count
         }
 
-        /// Whether a letter is shown.
+        /// Whether it shows a letter.
         ///
-        /// - Parameter isRead: whether it is known to be read, where the inbox itself may not know.
+        /// - Parameter isRead: whether the letter is known to be read, even if the inbox does not know.
         func lets(through letter: PostboxMessage, of inbox: Inbox, isRead: Bool = false) -> Bool {
             if isUnread, isRead || !inbox.isUnread(letter) { return false }
             var words: [[UInt8]] = []
@@ -112,7 +112,7 @@ extension Inbox {
     }
 
     enum Sort: String, Sendable {
-        /// As it was listed: by age.
+        /// In the order of the list: by age.
         case list
         case sender, postbox
 
@@ -126,7 +126,7 @@ extension Inbox {
 
         var words: String? { self == .list ? nil : "by \(rawValue)" }
 
-        /// Sorted letters; those that are alike stay in the order of the list.
+        /// Sorted letters; equal ones keep the order of the list.
         func sorted(_ letters: [PostboxMessage], in inbox: Inbox) -> [PostboxMessage] {
             let key: (PostboxMessage) -> String
             switch self {

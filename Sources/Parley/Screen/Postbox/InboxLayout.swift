@@ -1,10 +1,10 @@
 import Relay
 import Terminal
 
-/// The places of the postbox's table, the open letter and the progress of a deletion in the main pane.
+/// The postbox's parts in the main pane: the table, the open letter and the progress of a deletion.
 struct InboxLayout: Hashable {
     let filter: Rect?
-    /// The letters' rows; empty where the open letter takes the whole pane.
+    /// The letters' rows; empty if the open letter takes the whole pane.
     let table: Rect
     let divider: Rect?
     let readerHeading: Rect?
@@ -12,14 +12,14 @@ struct InboxLayout: Hashable {
     let progress: Rect?
     let letterLines: [SafeText]
 
-    /// Columns at a row's left edge where a click marks.
+    /// The columns at a row's left edge in which a click marks.
     static let markColumns = 4
-    /// From this width on the open letter is beside the table.
+    /// The width from which the open letter is beside the table.
     static let besideFrom = 120
-    /// Lines of one letter that are shown at most.
+    /// The most lines shown of one letter.
     static let lineLimit = 2_000
 
-    /// From this height on the table is above the open letter, where that is not beside it.
+    /// The height from which the table is above the open letter, unless that is beside it.
     private static let aboveFrom = 14
 
     init(model: ChatModel, area: Rect) {
@@ -57,7 +57,7 @@ struct InboxLayout: Hashable {
         return (filter, rest, progress)
     }
 
-    /// How wide the table is, 0 where the open letter takes the whole pane. Nothing of that is wrapped for it.
+    /// The table's width, 0 if the open letter takes the whole pane. Does not wrap the letter.
     static func tableColumns(model: ChatModel, area: Rect) -> Int {
         let rest = parts(of: area, model).rest
         guard model.network.inbox.openLetter != nil else { return rest.columns }
@@ -80,33 +80,33 @@ struct InboxLayout: Hashable {
     }
 }
 
-/// The columns of the letters' table: as wide as what is in them, within bounds. The words have the rest.
+/// The columns of the letters' table: as wide as their contents, within limits. The words have the rest.
 struct InboxColumns: Hashable {
     let persona: Int
     let box: Int
     let from: Int
-    /// Where it is 0, what a letter is about stands before its words.
+    /// 0 if the subject precedes the words instead.
     let subject: Int
     let line: Int
     let age: Int
 
-    /// The widest a postbox or persona is shown.
+    /// The widest column of postboxes or personas.
     private static let nameLimit = 16
 
-    /// What is between the age and the pane's edge.
+    /// The columns between the age and the pane's edge.
     static let margin = 1
 
-    /// The narrowest that letters' first words are shown beside a column of what they are about.
+    /// The narrowest column of letters' first words beside one of subjects.
     private static let lineLeast = 20
 
     static func showAge(on columns: Int) -> Bool { columns - InboxLayout.markColumns >= 40 }
 
-    /// On a narrow pane the subject's column goes first, then the persona, the postbox and the age.
+    /// On a narrow pane the subject is dropped first, then the persona, the postbox and the age.
     init(columns: Int, showsBox: Bool, model: ChatModel) {
         let inbox = model.network.inbox
         let rest = columns - InboxLayout.markColumns
         func widest(_ limit: Int, _ width: (PostboxMessage) -> Int) -> Int {
-            // What a filter has found may be a long list.
+            // A filter may have found a long list.
             min(limit, inbox.letters.prefix(Inbox.screenLimit).reduce(0) { max($0, width($1)) })
         }
         age = Self.showAge(on: columns) ? widest(12) { Self.age($0, model).utf8.count } : 0

@@ -1,21 +1,21 @@
 import Relay
 
-/// A part of a postbox that is gone through from its oldest letter on.
+/// A portion of a postbox, which is read from its oldest letter on.
 struct LetterPortion: Equatable, Sendable {
     enum Source: Hashable, Sendable {
         case network
-        /// This machine's store, which has as many letters as the network, and its newest one.
+        /// This machine's store, which has as many letters as the network, and the same newest one.
         case store
-        /// What this machine keeps, as the network cannot be asked.
+        /// This machine's store, as the network cannot be asked.
         case kept
 
-        /// Chooses where the letters of a postbox are read: what this machine keeps need not come over the network,
-        /// where that is all there is.
+        /// Chooses where a postbox's letters are read: they need not come over the network if this machine has all of
+        /// them.
         ///
         /// - Parameters:
         ///   - postbox: the postbox's id; nil for all.
-        ///   - counts: letters in each postbox as the network counts them; nil where it cannot be asked.
-        ///   - kept: letters of each postbox that this machine keeps; nil where it keeps none.
+        ///   - counts: the number of letters in each postbox, as the network counts them; nil if it cannot be asked.
+        ///   - kept: the number of letters of each postbox that this machine keeps; nil if it keeps none.
         static func of(_ postbox: String?, counts: [String: Int]?, kept: [String: Int]?) -> Source {
             guard let counts else { return .kept }
             guard let kept else { return .network }
@@ -23,7 +23,7 @@ struct LetterPortion: Equatable, Sendable {
             return counts.filter { $0.value > 0 } == kept.filter { $0.value > 0 } ? .store : .network
         }
 
-        /// The source where the ids of the newest letters are known, too: letters that are as many may be others.
+        /// The source once the ids of the newest letters are known, too: equally many letters may be other ones.
         func confirmed(network: String?, kept: String?) -> Source {
             self != .store || network != nil && network == kept ? self : .network
         }
@@ -39,24 +39,23 @@ struct LetterPortion: Equatable, Sendable {
 }
 
 extension Inbox {
-    /// A way through the whole postbox, a portion after the other, to mark or to find letters on whichever page they
-    /// are.
+    /// A pass through the entire postbox, portion by portion, to mark or to find letters on any page.
     struct Sweep: Equatable, Sendable {
         private(set) var request: UInt64
-        /// Where the portion on its way begins; nil at the beginning of the list.
+        /// Where the portion being fetched begins; nil at the beginning of the list.
         private(set) var token: String?
-        /// Whether letters were deleted while that portion was on its way: it is asked for again.
+        /// Whether letters were deleted while that portion was being fetched, so that it is requested again.
         var isOutdated = false
         /// The postbox's id; nil for all.
         let box: String?
-        /// What a letter has to have; nil for all.
+        /// What the letters have to match; nil for all.
         let filter: Filter?
-        /// Letters that there are, as the network counts them; nil where nobody has counted.
+        /// The number of letters, as the network counts them; nil if unknown.
         let total: Int?
-        /// Where they are read; nil before the first portion is here.
+        /// Where the letters are read; nil before the first portion is here.
         private(set) var source: LetterPortion.Source?
         private(set) var seen = 0
-        /// Those of the letters looked at that match: they are marked now, or found.
+        /// The number of letters that matched: they are marked now, or found.
         private(set) var matched = 0
 
         static let limit = 100_000
@@ -67,13 +66,13 @@ extension Inbox {
             matched += count
         }
 
-        /// How far it has looked.
+        /// How far it has got, in words.
         var progress: String {
             let all = total.map { " of \(Wording.grouped(max($0, seen)))" } ?? ""
             return "\(Wording.grouped(seen))\(all) looked at"
         }
 
-        /// Why it ends with a portion that was taken in; nil where it goes on.
+        /// Why it ends after a portion; nil if it goes on.
         func end(after portion: LetterPortion, isFull: Bool) -> End? {
             if isFull { return .full }
             return portion.nextToken == nil ? .complete : seen >= Self.limit ? .tooMany : nil
@@ -87,7 +86,7 @@ extension Inbox {
             case complete
             /// No more can be marked.
             case full
-            /// So many were looked at, and no more are.
+            /// Too many were looked at to go on.
             case tooMany
             case stopped, left
             case failed(String)
@@ -120,21 +119,21 @@ extension Inbox {
         }
     }
 
-    /// The letters that a filter finds, on whichever page they are.
+    /// The letters that a filter finds, on any page.
     struct Matches: Equatable, Sendable {
         var sweep: Sweep
-        /// What was found so far, in the order of the list.
+        /// The letters found so far, in the order of the list.
         var letters: [PostboxMessage] = []
         private var bytes = 0
         var end: Sweep.End?
 
-        /// Most letters that are found, and their bytes.
+        /// The most letters found, and the most bytes of their texts.
         static let limit = 1_000
         private static let byteLimit = 16 << 20
 
         init(_ sweep: Sweep) { self.sweep = sweep }
 
-        /// Whether it has looked through as much as it will for what a filter lets through.
+        /// Whether the search for what a filter lets through has ended.
         func isList(for filter: Filter) -> Bool {
             guard sweep.filter?.terms == filter.terms else { return false }
             return switch end {
@@ -154,7 +153,7 @@ extension Inbox {
         }
 
         mutating func add(_ letter: PostboxMessage, _ order: LetterOrder) {
-            // A list that ends with the newest letter comes to it in time.
+            // A list that ends with the newest letter gets to it in time.
             guard order == .newestFirst || end == .complete else { return }
             guard !letters.contains(where: { $0.id == letter.id }), order == .newestFirst || !isFull else { return }
             letters.insert(letter, at: order == .newestFirst ? 0 : letters.count)

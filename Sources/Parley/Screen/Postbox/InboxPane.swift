@@ -1,8 +1,8 @@
 import Relay
 import Terminal
 
-/// The letters of one postbox, by its id, or of all. None of its keys is a letter: a sentence that is typed here goes
-/// to the text, as it does everywhere.
+/// The letters of one postbox, by its id, or of all. None of its keys is a letter: text typed here goes to the compose
+/// pane, as it does everywhere.
 struct InboxPane: Pane {
     let box: String?
 
@@ -45,7 +45,7 @@ struct InboxPane: Pane {
             }
         }
 
-        /// When it waits for a page that is on its way.
+        /// Whether it waits for a page that is being fetched.
         var wait: Inbox.PageWait {
             switch self {
             case .write, .refresh, .filter, .sortBy, .undo, .unmarkAll, .markMatching: .never
@@ -62,7 +62,7 @@ struct InboxPane: Pane {
         if model.network.inbox.finding != nil, [.nextPage, .previousPage, .firstPage, .lastPage].contains(action) {
             return model.tell("A filtered list has no pages: it has the letters of all of them.")
         }
-        // Whoever does something with the selected letter has chosen it. Enter while a filter is typed only keeps that.
+        // Acting on the selected letter chooses it. Enter while a filter is typed only keeps that.
         if action.wait == .forItsPage, model.network.inbox.filter?.isTyped != true {
             model.network.inbox.choose(model.network.inbox.selected)
         }
@@ -117,8 +117,8 @@ struct InboxPane: Pane {
         }
     }
 
-    /// A space marks; while something is being written it goes on with that. Text and the keys that edit it are the
-    /// filter's while that is being typed: only the rows are gone through meanwhile.
+    /// A space marks a letter, or continues a text being written. While a filter is typed, text and the keys that edit
+    /// it belong to that, and few others have a meaning here.
     private func takes(_ key: Key, as action: Action, in model: ChatModel) -> Bool {
         if model.network.inbox.filter?.isTyped == true {
             if key.modifiers.isEmpty, case .character = key.code { return false }
@@ -127,13 +127,13 @@ struct InboxPane: Pane {
         return key != .plain(" ") || model.compose.isEmpty
     }
 
-    /// Within the words of a filter that is typed, keys change these before they mean what they do everywhere.
+    /// While a filter is typed, keys edit it before they mean what they do everywhere.
     func keeps(_ key: Key, in model: ChatModel) -> Bool {
         guard let filter = model.network.inbox.filter, filter.isTyped else { return false }
         return filter.editor.keepsForChanging(key)
     }
 
-    /// What is typed goes to the filter while that has the keys, otherwise to the text.
+    /// Typed text goes to the filter while that has the keys, otherwise to the compose pane.
     func type(_ key: Key, on model: ChatModel) -> ChatEffects {
         if var filter = model.network.inbox.filter, filter.isTyped {
             filter.edit(key)
@@ -153,7 +153,7 @@ struct InboxPane: Pane {
         }
     }
 
-    /// Has the filter take what is typed, or leaves it as it is; one that says nothing goes.
+    /// Begins or ends typing the filter; an empty one is removed.
     private func typeFilter(_ isTyped: Bool, on model: ChatModel) {
         var filter = model.network.inbox.filter ?? Inbox.Filter()
         filter.isTyped = isTyped
@@ -207,7 +207,7 @@ struct InboxPane: Pane {
     }
 
     func settle(_ layout: ScreenLayout, on model: ChatModel) {
-        // Whoever has gone on to write is not to be asked something in the middle of it.
+        // A person who has gone on to write is not to be interrupted by a question.
         if model.screen.focus != .main || model.screen.overlay != nil { model.network.inbox.dropHeld() }
         if model.screen.focus != .main, model.network.inbox.filter?.isTyped == true { typeFilter(false, on: model) }
         let table = InboxLayout(model: model, area: layout.main).table

@@ -5,13 +5,13 @@ extension LetterOrder {
 }
 
 extension Inbox {
-    /// What led to a page: the order of the letters, from which end of the list, and the tokens on the way. A list is
-    /// gone through from its end as the list in the opposite order is from its beginning.
+    /// The way to a page: the order of the letters, the end of the list where it began, and the tokens since. To go
+    /// through a list from its end is to go through the list in the opposite order from its beginning.
     struct Trail: Equatable, Sendable {
         var order = LetterOrder.newestFirst
         /// Whether it began at the list's end.
         var isFromEnd = false
-        /// The tokens that led here, one for each page; the first page has none.
+        /// The tokens on the way, one for each page; the first page has none.
         var tokens: [String?] = [nil]
 
         var count: Int { tokens.count }
@@ -19,7 +19,7 @@ extension Inbox {
         var token: String? { tokens.last ?? nil }
         var listOrder: LetterOrder { isFromEnd ? order.opposite : order }
 
-        /// The trail to the page behind, as it goes on.
+        /// The trail to the next page in its direction.
         func going(on token: String) -> Trail {
             var trail = self
             trail.tokens.append(token)
@@ -42,7 +42,7 @@ extension Inbox {
 
     var isLastPage: Bool { trail.isFromEnd ? trail.count == 1 : nextToken == nil }
 
-    /// Whether new letters come on this page.
+    /// Whether new letters appear on this page.
     var isAtNewest: Bool { order == .newestFirst ? isFirstPage : isLastPage }
 
     /// Whether a later page exists.
@@ -63,8 +63,8 @@ extension Inbox {
         return trail.going(on: nextToken)
     }
 
-    /// Which page it is: `page 3 of about 12`. How many there are follows from the network's count of letters, which
-    /// goes on changing; without it nobody knows more than whether there is another page.
+    /// The page's number: `page 3 of about 12`. The number of pages follows from the network's count of letters, which
+    /// keeps changing; without it, all that is known is whether there is another page.
     func pageWords(box: String?) -> String {
         let total = box.map { counts[$0] } ?? (counts.isEmpty ? nil : counts.values.reduce(0) { $0 &+ max(0, $1) })
         let pages = total.map { $0 / pageSize + ($0 % pageSize > 0 ? 1 : 0) }

@@ -1,25 +1,25 @@
-/// What a person wants of the own postboxes, as `/postbox` says it.
+/// An argument of `/postbox`.
 enum PostboxAct: Hashable, Sendable {
     case list
-    /// Make one, for a persona (Sudo) if one is named.
+    /// Creates one, for a persona (Sudo) if one is named.
     case create(String, persona: String?)
-    /// Call it something else; its address stays.
+    /// Changes the title; the address stays.
     case rename(String, title: String)
     case enable(String)
-    /// Refuse further letters, and keep those it has.
+    /// Refuses further letters, and keeps those it has.
     case disable(String)
     case delete(String)
 
     static let verbs = ["create", "rename", "enable", "disable", "delete"]
 
-    /// Reads what stands behind the command. A word with blanks stands between quotation marks.
+    /// Parses the argument. A word with blanks needs quotation marks.
     init(_ text: String) throws(SlashCommand.Failure) {
         let words = try CommandText.words(in: text)
         switch (words.first?.lowercased() ?? "list", words.count) {
         case ("list", 0...1): self = .list
         case ("create", 2) where words[1].lowercased() != "for":
             self = .create(try Self.newName(words[1]), persona: nil)
-        // A persona may be called anything, so it is not to be the rest of a name that has a blank.
+        // A persona can have any name, so it must not be the rest of a postbox's name with a blank.
         case ("create", 4) where words[2].lowercased() == "for":
             self = .create(try Self.newName(words[1]), persona: words[3])
         case ("create", 2...): throw .mistake("Write it as /postbox create NAME [for PERSONA]; NAME has no blanks.")
