@@ -1,17 +1,17 @@
 import Terminal
 
-/// The place of everything on a screen of some size. Views draw by it and mouse clicks are found by it, so the two
-/// cannot differ.
+/// The place of everything on a screen of some size. Drawing and mouse clicks both go by it, so that they cannot
+/// differ.
 struct ScreenLayout: Hashable, Sendable {
-    /// Under this size nothing can be shown but that the screen is too small.
+    /// Below this size only a note is shown that the screen is too small.
     static let minimum = Size(rows: 5, columns: 20)
-    /// From this width on the sidebar is next to the main pane.
+    /// The width from which the sidebar is beside the main pane.
     static let sidebarFrom = 60
 
     let size: Size
     let isTooSmall: Bool
     let title: Rect
-    /// The sidebar; nil where there is no room and it is not asked for.
+    /// The sidebar; nil if there is no room and it does not have the keys.
     let sidebar: Rect?
     let divider: Rect?
     let heading: Rect
@@ -20,7 +20,7 @@ struct ScreenLayout: Hashable, Sendable {
     let compose: Rect
     let hint: Rect?
 
-    /// Where the text stands in the compose pane: behind the sign before it, with a column for the cursor at its end.
+    /// The text's place in the compose pane: after the prompt, with a column for the cursor at its end.
     var text: Rect {
         Rect(
             row: compose.row, column: compose.column + Self.promptColumns, rows: compose.rows,
@@ -28,9 +28,9 @@ struct ScreenLayout: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - composeRows: the rows that the text being written would like.
+    ///   - composeRows: the number of rows that the text being written needs.
     ///   - wantsSidebar: whether the sidebar has the keys; on a narrow screen it then takes the main pane's place.
-    ///   - isFolded: whether the sidebar is only there while it has the keys.
+    ///   - isFolded: whether the sidebar is shown only while it has the keys.
     init(
         size: Size, composeRows: (_ columns: Int) -> Int, wantsSidebar: Bool, isFolded: Bool = false,
         setting: LayoutSetting = LayoutSetting()
@@ -53,7 +53,7 @@ struct ScreenLayout: Hashable, Sendable {
             rule = nil
         }
         let width = setting.sidebar ?? (size.columns >= 100 ? 24 : 20)
-        // The main pane keeps what it has at least beside a sidebar of its own choice.
+        // The main pane keeps its least width beside a sidebar of a configured one.
         if width > 0, size.columns >= Self.sidebarFrom + max(0, width - 20), !isFolded || wantsSidebar {
             (sidebar, rest) = rest.split(left: width)
             (divider, rest) = rest.split(left: 1)
@@ -66,13 +66,12 @@ struct ScreenLayout: Hashable, Sendable {
 
     static let promptColumns = 3
 
-    /// Rows that the text being written grows to at most: a third of the screen.
+    /// The most rows that the text being written grows to: a third of the screen.
     static func composeLimit(_ size: Size) -> Int { max(1, size.rows / 3) }
 }
 
 extension ChatModel {
-    /// Whether the topics are folded away until they have the keys: as the person has chosen, else as the configuration
-    /// says.
+    /// Whether the topics are folded away until they have the keys: the person's choice, else the configuration's.
     var areTopicsFolded: Bool { screen.sidebar.foldChoice ?? settings.layout.foldsSidebar }
 
     func layout(on size: Size) -> ScreenLayout {

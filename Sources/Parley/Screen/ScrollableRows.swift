@@ -1,11 +1,11 @@
-/// The bottom edge of a pane: the row that is there, and how many of its lines are below the edge.
+/// The bottom edge of a pane: the row there, and how many of its lines are below the edge.
 struct PaneEdge: Hashable {
     var index: Int
     var hidden: Int
 }
 
-/// A list of rows with some lines each, of which a pane shows a part. Only the rows near that part are measured, so
-/// that the cost is that of a screen, however long the list is.
+/// A list of rows with some lines each, of which a pane shows a part. Only rows near that part are measured, so that
+/// the cost is that of a screen, however long the list is.
 protocol ScrollableRows {
     associatedtype Line
 
@@ -43,7 +43,7 @@ extension ScrollableRows {
         return bottom.hidden > 0 ? "↓ \(Wording.count(bottom.hidden, "line"))" : nil
     }
 
-    /// The edge `lines` above this one (below it when negative), kept inside the list; nil for the newest row's.
+    /// The edge `lines` above this one, below it if negative, kept inside the list; nil for the newest row's.
     func moved(_ edge: PaneEdge, up lines: Int, rows: Int) -> PaneEdge? {
         guard rows > 0, rowCount > 0 else { return nil }
         var bottom = settled(edge, rows: rows)
@@ -68,9 +68,9 @@ extension ScrollableRows {
         return unlessNewest(settled(PaneEdge(index: 0, hidden: height(ofRow: 0)), rows: rows))
     }
 
-    /// Moves the edge down as far as it takes to fill the pane, and never past the newest row.
+    /// Moves the edge down as far as needed to fill the pane, but never past the newest row.
     func settled(_ edge: PaneEdge, rows: Int) -> PaneEdge {
-        // Below the newest line there is nothing that could fill the pane, so nothing has to be measured.
+        // Nothing below the newest line could fill the pane, so nothing has to be measured.
         if edge == newestEdge { return edge }
         var bottom = edge
         bottom.hidden = min(bottom.hidden, height(ofRow: bottom.index))

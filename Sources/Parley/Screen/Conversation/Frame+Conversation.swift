@@ -56,10 +56,9 @@ extension Frame {
             draw(line, in: row, widths, isNamed ? names : nil)
         }
         let selected = model.selectedRow?.position
-        let selection = theme.selection(over:)
+        let selected = model.selectedRow?.position
         for (offset, line) in lines.enumerated() where selected != nil && line.row?.position == selected {
-            let row = Rect(row: first + offset, column: area.column, rows: 1, columns: area.columns)
-            canvas.restyle(row) { $0 = selection($0) }
+            drawSelection(Rect(row: first + offset, column: area.column, rows: 1, columns: area.columns))
         }
         if model.screen.focus == .main, !area.isEmpty {
             let chosen = lines.firstIndex { line in

@@ -1,8 +1,8 @@
 import Relay
 
-// A letter that cannot be read is shown as one that says so: it counts, and can be deleted.
+// Letters that cannot be read are shown as such: they count, and can be deleted.
 extension PostboxMessage {
-    /// What is shown instead of a letter that cannot be read. Its postbox's persona is not known with it.
+    /// Stands for a letter that cannot be read; its postbox's persona is not known with it.
     init(_ letter: UnreadableLetter) {
         self.init(
             id: letter.id, createdAt: letter.createdAt, updatedAt: letter.createdAt, ownerId: Self.nobody, sudoId: "",
@@ -10,10 +10,10 @@ extension PostboxMessage {
             from: letter.from)
     }
 
-    /// Whether this stands for a letter that cannot be read: what is shown of it is not its text.
+    /// Whether this stands for a letter that cannot be read, so that its text is not the letter's.
     var isUnreadable: Bool { ownerId == Self.nobody }
 
-    /// No user's name: none has a blank.
+    /// Not a user's name: none contains a blank.
     private static var nobody: String { " " }
 }
 
@@ -38,7 +38,7 @@ extension TopicMessage {
 }
 
 extension TopicEvent {
-    /// The message that is shown of it, which came now where it does not say when; nil where it brings none.
+    /// The message shown for it, with the present time if it has none; nil if it brings no message.
     func shown(at now: Timestamp) -> TopicMessage? {
         switch self {
         case .message(let message): message

@@ -1,9 +1,9 @@
 import Relay
 import Terminal
 
-// Letters are deleted: for some seconds it can be undone, then they leave.
+// Deleting letters: for some seconds it can be undone, then they leave.
 extension ChatModel {
-    /// Brings back what was deleted last, with its marks, while nothing has left.
+    /// Restores what was deleted last, with its marks, unless it has left.
     func undoDeletion() {
         guard let step = network.inbox.deletion.undo() else {
             let isLate = !network.inbox.deletion.isEmpty
@@ -16,13 +16,13 @@ extension ChatModel {
         say("Restored \(Wording.count(step.ids.count, "letter")).")
     }
 
-    /// Whether a key brings back what was deleted, wherever the person has gone meanwhile.
+    /// Whether a key restores what was deleted, wherever the person has gone meanwhile.
     func undoesDeletion(_ key: Key) -> Bool {
         guard network.inbox.deletion.undoableCount > 0, network.inbox.filter?.isTyped != true else { return false }
         return settings.keys.action(of: key, in: InboxPane.self) == .undo
     }
 
-    /// Asks before the marked letters are deleted, or the selected one where none is marked: how many they are, from
+    /// Asks before the marked letters are deleted, or the selected one if none is marked: how many there are, from
     /// which postboxes, and how many of them are out of view.
     func askToDelete() {
         guard !isStillMarking() else { return }
@@ -73,7 +73,7 @@ extension ChatModel {
         }
     }
 
-    /// Stops a deletion behind what is with the network; false where none is under way.
+    /// Stops a deletion after what is with the network; false if none is running.
     func stopDeletion() -> Bool {
         guard network.inbox.deletion.stop() else { return false }
         say("Stopping the deletion.")

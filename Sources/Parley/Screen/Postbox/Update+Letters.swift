@@ -1,11 +1,11 @@
 import Relay
 import Terminal
 
-// Letters are answered, sent on and saved.
+// Answering, forwarding and saving letters.
 extension ChatModel {
     private var chosenLetter: PostboxMessage? { network.inbox.openLetter ?? network.inbox.selectedLetter }
 
-    /// The same for what needs its text; says so where it cannot be read.
+    /// The chosen letter if its text can be read; otherwise says that it cannot.
     private func readableLetter() -> PostboxMessage? {
         guard let letter = chosenLetter else { return nil }
         guard letter.isUnreadable else { return letter }
@@ -15,7 +15,7 @@ extension ChatModel {
 
     func sayUnreadable() { say("This letter cannot be read; it can be deleted.", .failure) }
 
-    /// Begins a letter to the sender of the open or selected one, with what that one says if it `quotes`.
+    /// Begins a letter to the sender of the open or selected one, with its text if it `quotes`.
     func reply(quotes: Bool = false) {
         guard let letter = quotes ? readableLetter() : chosenLetter else { return }
         guard let from = letter.from, !from.isEmpty else {
@@ -25,7 +25,7 @@ extension ChatModel {
             return say("The network itself sent this; an answer would not be read.", .failure)
         }
         let address = Self.address(from)
-        // A letter names its sender and none of the sender's postboxes: everyone begins with this one.
+        // A letter names its sender but none of the sender's postboxes: everyone starts with this one.
         let command = address.contains("/") ? "/post \(address) " : "/post \(address)/\(SlashCommand.firstPostbox) "
         let quotation = quotes ? Self.quotation(of: letter.message, within: .letter) : ""
         let subject = LetterSubject.shown(letter.subject).map { LetterSubject.replying($0) }
@@ -34,7 +34,7 @@ extension ChatModel {
         }
     }
 
-    /// Begins another letter to whom one went that was sent from here, with what that one says.
+    /// Begins another letter to the recipient of one that was sent from here, with its text.
     func quote(_ text: String, sent letter: KeptLetter) {
         guard let person = letter.person, !person.isEmpty else {
             return say("It is not known whom this letter went to. /post USER/POSTBOX TEXT writes to anyone.", .failure)
@@ -45,7 +45,7 @@ extension ChatModel {
         beginLetter("/post \(address) " + LetterSubject.joined(subject, quotation))
     }
 
-    /// Begins to send the open or selected letter on: its address is asked for.
+    /// Begins to forward the open or selected letter, and asks for the address.
     func forward() {
         guard let letter = readableLetter() else { return }
         let subject = LetterSubject.shown(letter.subject).map { LetterSubject.forwarding($0) }
@@ -66,10 +66,9 @@ extension ChatModel {
         }
     }
 
-    /// Has the letter in front of the person written into a file: the one that is read, whichever that is, or the
-    /// postbox's open or selected one.
+    /// Saves a letter in a file: the one that is read, whichever that is, or the postbox's open or selected one.
     ///
-    /// - Parameter file: where; a name with the letter's time and the other person where it is empty.
+    /// - Parameter file: the path; if empty, a name with the letter's time and the other person.
     func save(to file: String) -> ChatEffects {
         let letter: (text: String, name: String)?
         if screen.view.isInbox {
@@ -85,7 +84,7 @@ extension ChatModel {
         return [.letters(.save(text: letter.text, path: file.isEmpty ? letter.name : file, overwrites: false))]
     }
 
-    /// A letter that is read, as it is saved; says so where a search has only its beginning.
+    /// The text and file name of a letter that is read; says so if a search has only its beginning.
     private func saved(_ reader: Reader) -> (text: String, name: String)? {
         guard let name = reader.fileName else { return nil }
         guard reader.isCut else { return (reader.text, name) }
@@ -109,7 +108,7 @@ extension ChatModel {
         if beginLetter("/post \(address) ") { say("A letter to \(address): write it here, and Enter sends it.") }
     }
 
-    /// Begins a letter in the compose pane; false where something is being written there.
+    /// Begins a letter in the compose pane; false if something is being written there.
     @discardableResult
     func beginLetter(_ command: String = "/post ") -> Bool {
         screen.focus = .compose
@@ -122,7 +121,7 @@ extension ChatModel {
         return true
     }
 
-    /// A sender's claimed name as an address: it is remote text, so white space and controls cannot be part of it.
+    /// A sender's claimed name as an address: it is remote text, so white space and control characters are dropped.
     private static func address(_ text: String) -> String {
         let kept = text.unicodeScalars.filter { scalar in
             !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control

@@ -1,6 +1,6 @@
 import Relay
 
-// Letters are marked on the page, or on whichever page they are, while the person goes on with something else.
+// Marking letters, on the page or on any page, while the person goes on with something else.
 extension ChatModel {
     // MARK: On the page
 
@@ -40,27 +40,27 @@ extension ChatModel {
                 request: sweep.request, postbox: sweep.box, token: sweep.token, from: sweep.source, order: order))
     }
 
-    /// - Parameter source: where the letters are read; nil lets the session choose.
+    /// - Parameter source: where the letters are read; nil lets the core choose.
     private func sweep(of box: String?, from source: LetterPortion.Source? = nil) -> Inbox.Sweep {
         let counted = box.map { [network.inbox.counts[$0]].compactMap(\.self) } ?? Array(network.inbox.counts.values)
         let total = counted.isEmpty ? nil : counted.reduce(0) { $0 &+ max(0, $1) }
-        // A filter in which nothing stands finds all.
+        // An empty filter finds all.
         let filter = network.inbox.filter.flatMap { $0.editor.isBlank ? nil : $0 }
         return Inbox.Sweep(request: newNumber(), box: box, filter: filter, total: total, source: source)
     }
 
-    /// Whether letters are being marked, of which nobody knows yet how many that will be; says so.
+    /// Whether letters are still being marked, so that their number is unknown; says so.
     func isStillMarking() -> Bool {
         guard network.inbox.marking != nil else { return false }
         say("Letters are still being marked" + (settings.keys.label(of: .escape).map { "; \($0) stops that." } ?? "."))
         return true
     }
 
-    /// Marks those of a portion that the filter lets through, and asks for the next one.
+    /// Marks the letters of a portion that the filter lets through, and asks for the next one.
     func handlePortion(_ portion: LetterPortion, _ request: UInt64) -> ChatEffects {
         if network.inbox.finding?.sweep.request == request { return find(in: portion) }
         guard var marking = network.inbox.marking, marking.request == request else { return [] }
-        // Whoever has left the list sees no marks, and finds none when it is opened again.
+        // A person who has left the list sees no marks, and finds none when it is opened again.
         guard (screen.trail + [screen.view]).contains(.inbox(marking.box)) else { return end(marking, .left) }
         guard !marking.isOutdated else {
             marking.goOn(newNumber(), at: marking.token)
@@ -83,15 +83,14 @@ extension ChatModel {
         }
     }
 
-    /// What was marked so far stays.
+    /// The letters marked so far stay marked.
     func handleFailedPortion(_ error: RelayError, _ request: UInt64) {
         if network.inbox.finding?.sweep.request == request { return network.inbox.endFinding(.failed(error.words)) }
         guard let marking = network.inbox.marking, marking.request == request else { return }
         _ = end(marking, .failed(error.words))
     }
 
-    /// Ends it where the person wants that, in the list; false where nothing is being marked, or something else is in
-    /// view.
+    /// Stops marking at the person's wish, in the list; false if nothing is being marked, or something else is in view.
     func stopMarking() -> Bool {
         guard screen.view.isInbox, let marking = network.inbox.marking else { return false }
         _ = end(marking, .stopped)
@@ -110,9 +109,9 @@ extension ChatModel {
 
     // MARK: Finding
 
-    /// Has the filter look through the whole list, where that is more than the page.
+    /// Lets the filter search the entire list, if that is more than the page.
     func lettersToFind() -> ChatEffects {
-        // A letter that is read lies over the list.
+        // A letter that is read covers the list.
         guard case .inbox(let box) = screen.view else { return [] }
         guard let filter = network.inbox.filter, !filter.terms.isEmpty, network.inbox.isLoaded,
             network.inbox.fetch == nil, !network.inbox.isWholeList
@@ -120,7 +119,7 @@ extension ChatModel {
             network.inbox.dropFinding()
             return []
         }
-        // The portion that is on its way ends what is looked for no more: one is read at a time.
+        // A search for something else starts when the portion being fetched is here: one is read at a time.
         if let finding = network.inbox.finding, finding.sweep.filter?.terms == filter.terms || finding.end == nil {
             return []
         }
@@ -132,7 +131,7 @@ extension ChatModel {
         return [reading(sweep, network.inbox.order)]
     }
 
-    /// Takes in a portion that the filter looks through, and asks for the next one.
+    /// Handles a portion that the filter searches, and asks for the next one.
     private func find(in portion: LetterPortion) -> ChatEffects {
         guard let sweep = network.inbox.finding?.sweep, (screen.trail + [screen.view]).contains(.inbox(sweep.box)),
             let filter = network.inbox.filter, !filter.terms.isEmpty

@@ -39,9 +39,9 @@ extension ChatModel {
         case .keptPage(let request, let letters):
             guard network.inbox.fetch?.request == request else { return [] }
             let effects = handlePage(letters.page, request, isFromNetwork: false)
-            // The counts that the network has told are newer, or there are none.
+            // Counts from the network are newer, if there are any.
             if network.inbox.counts.isEmpty { network.inbox.counts = letters.counts }
-            // What was never listed is as old as the newest that came.
+            // What was never listed is as recent as the newest letter that arrived.
             network.inbox.kept = Inbox.Kept(asOf: letters.asOf ?? letters.page.items.map(\.createdAt).max())
             return effects
         case .portion(let request, let portion):
@@ -49,7 +49,7 @@ extension ChatModel {
         case .portionFailed(let request, let error):
             handleFailedPortion(error, request)
         case .created(let letter):
-            // Another device may have made its postbox.
+            // Another device may have created its postbox.
             let isUnknown =
                 network.inbox.boxesAsOf != nil && !network.inbox.boxes.contains { $0.id == letter.postboxId }
             return handleLetter(letter) + (isUnknown ? [.letters(.askForBoxes)] : [])
@@ -59,7 +59,7 @@ extension ChatModel {
             guard network.inbox.endDeletion(result) else { return [] }
             let report = result.report
             say(report.words, report.isFailure ? .failure : .information)
-            // How far a deletion came that was stopped outlasts the notice, as a failure does.
+            // How far a stopped deletion came outlasts the notice, as a failure does.
             if !report.isFailure, !result.notDeleted.isEmpty { note(report.words) }
             if case .question(let question)? = screen.overlay, question.act == .leaveDeletion {
                 screen.overlay = nil
@@ -77,13 +77,13 @@ extension ChatModel {
 
     // MARK: Pages
 
-    /// Letters of one page: as many as the window has rows for them.
+    /// The number of letters on a page: as many as the window has rows for.
     private var letterPageSize: Int {
         let layout = ScreenLayout(size: size, composeRows: { _ in 1 }, wantsSidebar: false, setting: settings.layout)
         return min(max(5, layout.main.rows), RelayClient.maximumPage)
     }
 
-    /// Asks for the page that `trail` leads to, unless one is on its way already.
+    /// Asks for the page that `trail` leads to, unless one is being fetched.
     private func fetch(_ trail: Inbox.Trail) -> ChatEffects {
         guard case .inbox(let box) = screen.view, network.inbox.fetch == nil else { return [] }
         let (request, limit) = (newNumber(), letterPageSize)
@@ -105,7 +105,7 @@ extension ChatModel {
 
     func firstPage() -> ChatEffects { fetch(Inbox.Trail(order: network.inbox.order)) }
 
-    /// Goes to the last page: the list begins at its end.
+    /// Goes to the last page, by a list that starts at its end.
     func lastPage() -> ChatEffects {
         guard !network.inbox.isLastPage || network.inbox.hasMore else { return tell("This is the last page.") }
         return fetch(Inbox.Trail(order: network.inbox.order, isFromEnd: true))
@@ -117,7 +117,7 @@ extension ChatModel {
         return fetch(Inbox.Trail(order: order))
     }
 
-    /// Lists again when connected, where the last try failed or none was made.
+    /// Lists again when connected, if the last try failed, none was made, or the page is this machine's.
     func retryInbox() -> ChatEffects {
         guard screen.view.isInbox,
             !network.inbox.isLoaded || network.inbox.failure != nil || network.inbox.kept != nil
@@ -139,7 +139,7 @@ extension ChatModel {
         return performHeld()
     }
 
-    /// Does what the person has asked for while the page was on its way, up to a question.
+    /// Performs what was requested while the page was being fetched, up to a question.
     private func performHeld() -> ChatEffects {
         var effects: ChatEffects = []
         while screen.overlay == nil, screen.focus == .main, case .inbox(let box) = screen.view,
@@ -154,9 +154,9 @@ extension ChatModel {
         return effects
     }
 
-    /// Lists the page again where a deletion has left rows of it empty, or was not over yet when it was listed.
+    /// Lists the page again if a deletion has left rows of it empty, or was still running when it was listed.
     func lettersToList() -> ChatEffects {
-        // Without a screen the list was said, and its numbers stay.
+        // Without a screen the list was printed, and its numbers stay.
         guard screen.view.isInbox, network.inbox.needsListing(fillsRows: hasScreen) else { return [] }
         let trail = network.inbox.fetch?.trail ?? network.inbox.trail
         network.inbox.fetch = nil
@@ -167,14 +167,14 @@ extension ChatModel {
         var shown: String?
         for case .inbox(let box) in screen.trail + [screen.view] { shown = box }
         guard network.inbox.add(letter, shownBox: shown) else { return [] }
-        // Without a screen the list was said, and its numbers stay.
+        // Without a screen the list was printed, and its numbers stay.
         if hasScreen { network.inbox.keepLength() }
         network.inbox.counts[letter.postboxId, default: 0] &+= 1
         attention.absence?.take(letter)
         return isLooking ? [.letters(.count)] : [.letters(.count)] + ring() + call(for: letter)
     }
 
-    /// Goes to a letter by its number, from 1: that of its row on a screen, or the one that was said. Says so where
+    /// Goes to a letter by its number, from 1: that of its row on a screen, else that in the printed list. Says so if
     /// there is none.
     func selectLetter(_ number: Int) -> Bool {
         let ids = hasScreen ? network.inbox.letters.map(\.id) : network.inbox.numbered

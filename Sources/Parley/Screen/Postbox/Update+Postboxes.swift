@@ -1,9 +1,9 @@
 import Relay
 import Terminal
 
-// The person's own postboxes, and the letters that were sent from here.
+// The person's own postboxes, and the letters sent from here.
 extension ChatModel {
-    /// Whether something can be done with a postbox now; says why not, and the text stays.
+    /// Whether an act on a postbox is possible now; otherwise says why not, and the text stays.
     func mayDo(_ act: PostboxAct) -> Bool {
         guard let name = act.name else { return true }
         guard !isOffline else {
@@ -11,7 +11,7 @@ extension ChatModel {
             return false
         }
         if case .create = act { return true }
-        // Before the network has told them, it knows best.
+        // Until the network has listed them, only it knows.
         guard !network.inbox.boxes.isEmpty, !network.inbox.areBoxesOld,
             !network.inbox.boxes.contains(where: { $0.name == name })
         else { return true }
@@ -20,12 +20,12 @@ extension ChatModel {
         return false
     }
 
-    /// Does something with the own postboxes; what deletes letters after a question.
+    /// Performs an act on the person's postboxes; asks first if it deletes letters.
     func run(_ act: PostboxAct) -> ChatEffects {
         switch act {
         case .list:
             listPostboxes()
-            // What is known may have been changed by another device.
+            // Another device may have changed the postboxes.
             return isOffline ? [] : asked(.letters(.postboxes(.list)))
         case .create, .rename, .enable, .disable: return asked(.letters(.postboxes(act)))
         case .delete(let name):
@@ -48,7 +48,7 @@ extension ChatModel {
 
     private func deletionWords(_ name: String) -> String {
         let box = network.inbox.boxes.first { $0.name == name }
-        // Without counts nobody knows.
+        // Without counts the number is unknown.
         guard let box, !network.inbox.counts.isEmpty else { return "Delete the postbox \(name) with all its letters?" }
         let count = network.inbox.counts[box.id] ?? 0
         return count == 0
@@ -57,7 +57,7 @@ extension ChatModel {
     }
 
     private func listPostboxes() {
-        // What is on the screen is put right when the network answers, and what was said is not.
+        // A list on the screen is corrected when the network answers; a printed one is not.
         guard !network.inbox.boxes.isEmpty, hasScreen || isOffline || !network.inbox.areBoxesOld else {
             listed.awaitsPostboxes = !isOffline
             return say(isOffline ? "Your postboxes are known when connected." : "One moment: the network is asked.")
@@ -65,7 +65,7 @@ extension ChatModel {
         showPostboxes()
     }
 
-    /// What stands above the list: how old it is, where the network has not said that it is so now.
+    /// The list's title, with its age if the network has not confirmed it.
     private var postboxesHeading: String {
         guard isOffline || network.inbox.areBoxesOld, let asOf = network.inbox.boxesAsOf else {
             return "Your postboxes"
@@ -73,7 +73,7 @@ extension ChatModel {
         return "Your postboxes, as of \(CivilTime(asOf, zone: zone).shortStamp.drop { $0 == " " })"
     }
 
-    /// Opens the list of the postboxes as they are now; where it is open, its selection stays on its postbox.
+    /// Opens the list of postboxes, or updates it if it is open; its selection stays on its postbox.
     private func showPostboxes() {
         let names = network.inbox.boxes.map(\.name)
         var listing = Listing(title: postboxesHeading, lines: postboxLines, content: .postboxes(names))
@@ -87,14 +87,14 @@ extension ChatModel {
         screen.overlay = .listing(listing)
     }
 
-    /// Has the list of the postboxes say how they are now, where it is open; false where it is not.
+    /// Updates the list of postboxes if it is open; false if it is not.
     func refreshPostboxList() -> Bool {
         guard case .listing(let listing) = screen.overlay, case .postboxes = listing.content else { return false }
         showPostboxes()
         return true
     }
 
-    /// What the keys of the list are said to do, the whole of it first.
+    /// What the keys of the list do, in words; the longest form first.
     static let postboxKeys = [
         "  e on, off  r renames  n new  Del deletes", "  e on, off  n new  Del deletes", "  e on, off  Del deletes",
     ]
@@ -108,7 +108,7 @@ extension ChatModel {
         case Key(.delete): act = .delete(name)
         case Key(.character("r")), Key(.character("n")):
             screen.overlay = nil
-            // The title that there is can be changed.
+            // The present title can be edited.
             let title = box?.hasTitle == true ? box?.title ?? "" : ""
             beginLetter(key == Key(.character("r")) ? "/postbox rename \(name) \(title)" : "/postbox create ")
             return []
@@ -127,7 +127,7 @@ extension ChatModel {
                 let unread = network.inbox.unreadCount(ofBox: box.id)
                 if unread > 0 { words.append("\(Wording.grouped(unread)) unread") }
             }
-            // That all are the same person's needs no saying.
+            // That all belong to one persona need not be said.
             if hasPersonas { words.append("persona \(box.sudoId.prefix(128))") }
             return .entry(box.name, words.joined(separator: ", "))
         }
@@ -188,7 +188,7 @@ extension ChatModel {
     static let sentLimit = 200
     private static let beginning = 120
 
-    /// Lists the letters that were sent from here, or opens that with a number in the list.
+    /// Lists the letters sent from here, or opens the one with a number in the list.
     func sentLetters(_ number: Int?) -> ChatEffects {
         guard let number else { return asked(.letters(.listSent(limit: Self.sentLimit))) }
         guard listed.sent.indices.contains(number - 1) else {
@@ -204,7 +204,7 @@ extension ChatModel {
         guard !letters.isEmpty else {
             return say("No letter that was sent is kept here. /post USER/POSTBOX TEXT writes one.")
         }
-        // Whoever has gone on to something else is not to be interrupted.
+        // A person who has gone on to something else is not to be interrupted.
         guard screen.overlay == nil else { return }
         let lines = letters.enumerated().map { index, letter -> HelpText.Line in
             let stamp = CivilTime(letter.time, zone: zone).shortStamp.drop { $0 == " " }
@@ -225,7 +225,7 @@ extension ChatModel {
         "\((letter.person ?? "?").prefix(64))/\(letter.postbox.prefix(64))"
     }
 
-    /// Opens the selected letter, postbox or topic of the list that lies over the panes, or copies its link.
+    /// Opens the selected letter, postbox or topic of the list over the panes, or copies its link.
     func openListed(_ index: Int) -> ChatEffects {
         guard case .listing(let listing) = screen.overlay else { return [] }
         screen.overlay = nil

@@ -1,35 +1,34 @@
 import Relay
 import Terminal
 
-/// The message that was found, in a conversation or an excerpt of one: it is marked there.
+/// A message that was found, marked in its conversation or an excerpt of that.
 struct FoundMark: Hashable, Sendable {
     let conversation: String
     let position: RowPosition
     let query: SearchQuery
-    /// Where the person looked in the conversation before; nil in an excerpt.
+    /// The conversation's scroll position before; nil in an excerpt.
     var scrollBefore: Conversation.Scroll?
 }
 
-/// A part of a conversation's past that is read from the local store, around a message that was found.
+/// A part of a conversation's past from the local store, around a message that was found.
 struct Excerpt: Equatable, Sendable {
-    /// The message that was found.
     let message: FoundMessage
-    /// The rows, under the name of the conversation that they belong to.
+    /// The rows, under the name of their conversation.
     var conversation: Conversation
-    /// The part being read; nil when none is.
+    /// The part being read; nil if none is.
     var request: UInt64?
-    /// Whether the store has no older ones.
+    /// Whether the store has no older messages.
     var isOldest = false
-    /// Whether the store has no newer ones.
+    /// Whether the store has no newer messages.
     var isNewest = false
-    /// Why nothing is here.
+    /// Why there is nothing here.
     var failure: String?
 
-    /// Messages that are read before, and behind, at once.
+    /// The number of messages read at once, before and after a place.
     static let portion = 100
 }
 
-/// A part of what the local store has of a conversation, and where it lies.
+/// A part of what the local store has of a conversation, and which one.
 struct ExcerptPart: Equatable, Sendable {
     enum Direction: Hashable, Sendable {
         case around
@@ -39,15 +38,15 @@ struct ExcerptPart: Equatable, Sendable {
 
     var direction: Direction
     var messages: [TopicMessage]
-    /// Where messages are missing that no stream holds any more.
+    /// Gaps whose messages no stream has any more.
     var gaps: [KeptGap] = []
-    /// Whether the store has no older ones; nothing is said of that by what lies behind.
+    /// Whether the store has no older messages; unknown for a part after a place.
     var isOldest = false
-    /// Whether the store has no newer ones; nothing is said of that by what lies before.
+    /// Whether the store has no newer messages; unknown for a part before a place.
     var isNewest = false
 }
 
-/// Messages around one that was found and that the conversation itself has not loaded.
+/// Messages around one that was found, which the conversation itself has not loaded.
 struct ExcerptPane: Pane {
     let excerpt: Excerpt
 
@@ -80,7 +79,7 @@ struct ExcerptPane: Pane {
         case .down: return scroll(up: -1, on: model)
         case .toBeginning:
             model.scrollExcerptToFound()
-            // What was looked for there is out of view now; the keys are for what was found again.
+            // What was looked for is out of view; keys act on the message that was found again.
             (model.screen.marks.selection, model.screen.marks.find) = (nil, nil)
         case .toEnd: return showNewest(on: model)
         case .copy: return message(in: model).map { model.copy(message: $0.text) } ?? []
@@ -93,7 +92,7 @@ struct ExcerptPane: Pane {
         return []
     }
 
-    /// Letters that are keys where there is something for them begin a text where there is not.
+    /// Letters that are keys begin a text if there is nothing for these keys to act on.
     func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
         switch action {
         case .copy, .quote: message(in: model) != nil ? .useful : .notTaken
@@ -102,7 +101,7 @@ struct ExcerptPane: Pane {
         }
     }
 
-    /// With a text begun, an action is meant for what was selected or looked for before that.
+    /// Once a text is begun, an action applies to what was selected or looked for before it.
     func choose(_ action: Action, on model: ChatModel) -> ChatEffects {
         let before = model.screen
         model.screen.focus = .main
@@ -114,7 +113,7 @@ struct ExcerptPane: Pane {
         return model.tell(isFind ? ChatModel.noFindWords : model.noSelectionWords)
     }
 
-    /// The message that keys are for: the selected one, or the one that was found.
+    /// The message that keys act on: the selected one, or the one that was found.
     private func message(in model: ChatModel) -> ConversationRow? {
         model.selectedRow ?? excerpt.conversation.row(of: .message(excerpt.message.place.sequence))
     }
@@ -128,7 +127,7 @@ struct ExcerptPane: Pane {
         return lines < 0 && scroll == .bottom ? model.readExcerpt(.after) : []
     }
 
-    /// Goes to the conversation itself, and joins it where it is not.
+    /// Goes to the conversation itself, and joins it if necessary.
     private func showNewest(on model: ChatModel) -> ChatEffects {
         let name = excerpt.conversation.name
         guard model.network.conversations.index(of: name) != nil else { return model.join(name) }
@@ -147,13 +146,13 @@ struct ExcerptPane: Pane {
 }
 
 extension ChatModel {
-    /// Goes to a message that was found: in its conversation where that has it, else in an excerpt of it.
+    /// Goes to a message that was found: in its conversation if that has it, else in an excerpt of it.
     func openFound(_ message: FoundMessage, _ query: SearchQuery) -> ChatEffects {
         let back = screen.trail + [screen.view]
         let name = network.conversations.home(of: message.topic) ?? message.topic
         let position = RowPosition.message(message.place.sequence)
         var mark = FoundMark(conversation: name, position: position, query: query)
-        // Without a screen, what was found is said with what is around it, wherever else that was said.
+        // Without a screen, the message is printed with those around it, even if they were printed before.
         if hasScreen, let conversation = network.conversations.named(name), conversation.has(message) {
             show(.conversation(name))
             scroll(to: layout(of: conversation).showing(position))
@@ -167,13 +166,13 @@ extension ChatModel {
         }
         screen.trail = back
         screen.marks.found = mark
-        // What was selected around something else is behind the person.
+        // Earlier selections in another place are over.
         (screen.marks.selection, screen.marks.find) = (nil, nil)
         screen.focus = .main
         return readExcerpt(.around)
     }
 
-    /// Reads a part of what the store has, unless one is on its way or there is none.
+    /// Reads a part of what the store has, unless one is being read or there is none.
     func readExcerpt(_ direction: ExcerptPart.Direction) -> ChatEffects {
         guard let excerpt = screen.view.excerpt, excerpt.request == nil, excerpt.failure == nil else { return [] }
         var place = excerpt.message.place
@@ -181,7 +180,7 @@ extension ChatModel {
         switch direction {
         case .around: break
         case .before:
-            // Older ones would push out the newer ones and could not be reached from there.
+            // Older ones would push out newer ones, which could not be reached from there.
             guard !excerpt.isOldest, rows.count + Excerpt.portion <= Conversation.rowLimit,
                 let first = rows.first?.position.sequence
             else { return [] }
@@ -203,7 +202,7 @@ extension ChatModel {
     func takeExcerpt(_ part: ExcerptPart, of request: UInt64) {
         guard var excerpt = screen.view.excerpt, excerpt.request == request else { return }
         excerpt.request = nil
-        // What comes behind the last row leaves the person where they look.
+        // Rows added after the last one do not move what the person looks at.
         if part.direction == .after, excerpt.conversation.scroll == .bottom,
             let last = excerpt.conversation.rows.last?.position
         {
@@ -216,7 +215,7 @@ extension ChatModel {
         excerpt.conversation.history = .unknown
         if part.direction != .after { excerpt.isOldest = part.isOldest }
         if part.direction != .before { excerpt.isNewest = part.isNewest }
-        // The oldest rows give way when there are too many.
+        // If there are too many rows, the oldest are dropped.
         if part.direction == .after, excerpt.conversation.rows.first?.position != first { excerpt.isOldest = false }
         let sequence = excerpt.message.place.sequence
         if part.direction == .around, !part.messages.contains(where: { $0.sequence == sequence }) {
@@ -241,8 +240,8 @@ extension ChatModel {
 }
 
 extension Conversation {
-    /// Whether a message that was found is among the rows. One of the same sequence may be of another life of the
-    /// stream.
+    /// Whether a message that was found is among the rows. One with the same sequence may be from another incarnation
+    /// of the stream.
     fileprivate func has(_ message: FoundMessage) -> Bool {
         let index = index(atOrAfter: .message(message.place.sequence))
         guard case .message(let line)? = row(at: index) else { return false }
@@ -251,7 +250,7 @@ extension Conversation {
 }
 
 extension ConversationLayout {
-    /// The scroll position that shows a row in the middle; a long one from its beginning.
+    /// The scroll position that shows a row in the middle, or a long one from its beginning.
     func showing(_ position: RowPosition) -> Conversation.Scroll {
         var index = conversation.index(atOrAfter: position)
         let height = height(ofRow: index)

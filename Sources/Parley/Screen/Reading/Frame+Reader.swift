@@ -1,6 +1,6 @@
 import Terminal
 
-/// How a message that is read whole becomes lines of a pane. Only what is near the person's eyes is measured.
+/// How a message that is read in full becomes lines of a pane. Only what is near the viewport is measured.
 struct ReaderLayout: ScrollableRows {
     let reader: Reader
     let area: Rect
@@ -33,7 +33,7 @@ struct ReaderLayout: ScrollableRows {
 
     // MARK: Finding
 
-    /// The next line that has what is looked for, or the one before; nil where there is none.
+    /// The next line that matches, or the previous one if `step` is negative; nil if there is none.
     func line(with find: Reader.Find, by step: Int) -> Reader.Line? {
         var part = find.line?.part ?? (step > 0 ? 0 : reader.parts.count - 1)
         while reader.parts.indices.contains(part) {
@@ -55,14 +55,14 @@ struct ReaderLayout: ScrollableRows {
         let has = words.map { text.isIn($0) }
         let found = lines.indices.filter { index in
             if has[index] { return true }
-            // It can begin on one line and end on the next.
+            // A match can begin on one line and end on the next.
             guard index + 1 < lines.count, !has[index + 1] else { return false }
             return text.isIn("\(words[index]) \(words[index + 1])") || text.isIn(words[index] + words[index + 1])
         }
         return (found.isEmpty ? Array(lines.indices.prefix(1)) : found).map { lines[$0].place }
     }
 
-    /// Where one looks to have a line in the middle of the pane.
+    /// The place that shows a line in the middle of the pane.
     func place(showing line: Reader.Line) -> Reader.Place {
         var edge = PaneEdge(
             index: line.part, hidden: max(0, height(ofRow: line.part) - 1 - line.number) - area.rows / 2)

@@ -1,13 +1,12 @@
 import Relay
 import Terminal
 
-/// The places of what was found and of the open letter in the main pane.
+/// The parts of a search in the main pane: its results, and the open letter.
 struct SearchLayout: Hashable {
-    /// One row for each that was found; empty where the open letter takes the whole pane.
+    /// One row for each result; empty if the open letter takes the whole pane.
     let table: Rect
     let readerHeading: Rect?
     let reader: Rect?
-    /// The open letter's lines, wrapped.
     let letterLines: [SafeText]
 
     init(search: Search, area: Rect) {
@@ -36,11 +35,11 @@ private struct SearchColumns {
     let topic: Int
     let line: Int
 
-    /// Where the first of them begins.
+    /// The columns before the first one.
     static let indent = 2
 
-    /// On a narrow pane the topic is cut and the time goes; where a text would have no room beside it, the topic goes
-    /// as well.
+    /// On a narrow pane the topic is cut and the time dropped; if the text still has no room, the topic is dropped as
+    /// well.
     init(columns: Int) {
         let rest = columns - Self.indent
         time = rest >= 56 ? 12 : 0
@@ -127,7 +126,7 @@ extension Frame {
             canvas.write(topic, row: row.row, column: column, width: columns.topic, style: theme.dimmed)
             column += columns.topic + 2
         }
-        // Only so much of a text is looked at for each row of each frame.
+        // Only this much of a text is searched for each row of each frame.
         let safe = SafeText(String(text.prefix(512)))
         let found = match.columns(of: safe)
         let skipped =
@@ -136,8 +135,7 @@ extension Frame {
         canvas.write(shown.truncated(columns: columns.line), row: row.row, column: column)
         mark(found.map { $0.lowerBound - skipped..<$0.upperBound - skipped }, in: row, from: column, columns.line)
         guard isSelected, model.screen.focus == .main else { return }
-        let selection = theme.selection(over:)
-        canvas.restyle(row) { $0 = selection($0) }
+        drawSelection(row)
         canvas.cursor = Position(row: row.row, column: row.column)
     }
 
@@ -193,7 +191,7 @@ extension Frame {
         draw("✗ \(failure)", in: layout.main, theme.failure)
     }
 
-    /// Marks what is looked for in view; and the message that a search has led to, and in it what it looked for.
+    /// Marks what a find looks for, and the message that a search has led to, with what that looked for.
     func drawMark(
         _ text: SafeText, of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns
     ) {
@@ -206,7 +204,7 @@ extension Frame {
         mark(match.columns(of: text), in: row, from: row.column + widths.indent, widths.text)
     }
 
-    /// Marks columns of a text that begins at `column` and has `width`.
+    /// Marks columns of a text that begins at `column` and is `width` wide.
     func mark(_ found: [Range<Int>], in row: Rect, from column: Int, _ width: Int) {
         let style = theme.found(in:)
         for range in found {

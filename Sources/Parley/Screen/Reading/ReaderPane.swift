@@ -1,21 +1,20 @@
 import Relay
 import Terminal
 
-/// A message or letter that is read whole, however long it is.
+/// A message or letter that is read in full, however long it is.
 struct Reader: Equatable, Sendable {
-    /// Who wrote it, where and when.
+    /// The author, the place and the time.
     let heading: String
-    /// Somebody else who wrote it; nil where it is the person's own or nobody's.
+    /// The author if it is someone else; nil for the person's own message, and for one without a name.
     let author: String?
     let text: String
-    /// The file's name that is proposed where it is a letter that is saved; nil where it is no letter.
+    /// The file name proposed for saving a letter; nil for a message.
     let fileName: String?
-    /// The letter, where it was sent from here: a quotation of it begins another to its recipient.
+    /// The letter, if it was sent from here: quoting it begins another to its recipient.
     var sent: KeptLetter?
     /// Whether only the beginning is here.
     var isCut = false
-    /// Its lines; one that is very long is cut into several, so that no more is measured than is near the person's
-    /// eyes.
+    /// Its lines; a very long one is split into several, so that only what is near the viewport is measured.
     let parts: [Substring]
     fileprivate(set) var place = Place.beginning
     fileprivate(set) var find: Find?
@@ -40,7 +39,7 @@ struct Reader: Equatable, Sendable {
         static func < (left: Line, right: Line) -> Bool { (left.part, left.number) < (right.part, right.number) }
     }
 
-    /// Characters of a part at most.
+    /// The most characters of a part.
     static let partLength = 4_096
 
     init(_ text: String, heading: String, author: String? = nil, fileName: String? = nil) {
@@ -64,7 +63,7 @@ struct Reader: Equatable, Sendable {
     }
 }
 
-/// The whole of a message of which a conversation shows a part, or of a letter.
+/// A letter, or a message that a conversation shows in part, in full.
 struct ReaderPane: Pane {
     let reader: Reader
 
@@ -111,7 +110,7 @@ struct ReaderPane: Pane {
         return []
     }
 
-    /// A letter is answered with a letter, and not quoted in a line; one that was sent is followed by another.
+    /// A letter is answered with a letter, not quoted in a line; a sent one is followed by another.
     func use(of action: Action, by key: Key?, in model: ChatModel) -> KeyUse {
         switch action {
         case .findNext, .findPrevious: reader.find != nil ? .useful : .notTaken
@@ -130,10 +129,10 @@ struct ReaderPane: Pane {
 
     // MARK: Finding
 
-    /// Looks for something from the beginning on.
+    /// Finds a text, from the beginning on.
     func find(_ words: String, on model: ChatModel) { findNext(Reader.Find(text: TextFind(words)), by: 1, on: model) }
 
-    /// Goes to the next line that has what is looked for, or to the one before.
+    /// Goes to the next match, or to the previous one if `step` is negative.
     func findNext(by step: Int, on model: ChatModel) {
         if let find = reader.find { findNext(find, by: step, on: model) }
     }
@@ -172,7 +171,7 @@ struct ReaderPane: Pane {
         return true
     }
 
-    /// A line goes where it would go from what is below.
+    /// A line goes where it would go from the view below.
     func addressee(in model: ChatModel) -> Addressee {
         let below = model.screen.viewBelowReader
         return below.reader == nil ? below.pane.addressee(in: model) : .noTopic
@@ -187,8 +186,8 @@ struct ReaderPane: Pane {
 }
 
 extension ChatModel {
-    /// Shows a message whole of which a conversation shows a part, the selected one or else the lowest in view, or a
-    /// letter; closes it again.
+    /// Shows in full a message that the conversation shows in part, the selected one or else the lowest in view, or a
+    /// letter; closes it if it is open.
     func readWhole() {
         if let reader = screen.view.reader {
             _ = ReaderPane(reader: reader).escape(on: self)
@@ -211,7 +210,7 @@ extension ChatModel {
         screen.focus = .main
     }
 
-    /// What is read whole when the person asks for that: the open letter, or a message of which a part is shown.
+    /// What can be read in full: the open letter, or a message that is shown in part.
     var wholeText: Reader? {
         if let conversation = conversationInView { return cutMessage(in: conversation) }
         if let letter = screen.view.search?.openLetter { return reader(of: letter) }
@@ -221,8 +220,8 @@ extension ChatModel {
             at: letter.createdAt, about: letter.subject, fileName: letter.fileName)
     }
 
-    /// A message of which a conversation shows a part: the selected one, or the one that was when the text was begun,
-    /// else the lowest in view.
+    /// A message that a conversation shows in part: the one selected now, or when the text was begun, else the lowest
+    /// in view.
     private func cutMessage(in conversation: Conversation) -> Reader? {
         let layout = layout(of: conversation)
         if let selected = selectedRow ?? rowBeforeText, layout.isCut(selected) { return reader(of: selected) }
@@ -234,7 +233,7 @@ extension ChatModel {
         return nil
     }
 
-    /// A conversation's row as a whole.
+    /// A conversation's row in full.
     func reader(of row: ConversationRow) -> Reader? {
         switch row {
         case .message(let line):
@@ -245,7 +244,7 @@ extension ChatModel {
         }
     }
 
-    /// A message's text as it is read whole: JSON with a line for each value.
+    /// A message's text as it is read in full: JSON with a line for each value.
     private static func readable(_ text: String) -> String { FoldedJSON.indented(text) ?? text }
 
     func reader(

@@ -1,20 +1,20 @@
 import Relay
 import Terminal
 
-/// What a person looks for in the local store, and what of it was found so far.
+/// A search in the local store, and its results so far.
 struct Search: Hashable, Sendable {
     let text: String
     let query: SearchQuery
     private(set) var items: [FoundItem] = []
-    /// Whether that is all. There may be more than a portion, or than a search looks at.
+    /// Whether these are all. There may be more than a portion, or than a search looks at.
     private(set) var isComplete = false
-    /// Of what other networks of the window have, which of them has it, by its place.
+    /// The networks of items that another network of the window has, by their places there.
     private(set) var places: [FoundItem: Int] = [:]
-    /// The portion being fetched; nil when none is.
+    /// The portion being fetched; nil if none is.
     fileprivate(set) var request: UInt64?
-    /// How many networks have still to say what they have of it.
+    /// The number of networks that have not answered yet.
     fileprivate var awaited = 0
-    /// What others have said of it.
+    /// The answers so far.
     private var answers: [Answer] = []
     private(set) var failure: String?
     fileprivate(set) var selected = 0
@@ -23,18 +23,18 @@ struct Search: Hashable, Sendable {
     /// Lines of the open letter above the reader's upper edge.
     fileprivate(set) var readerScroll = 0
 
-    /// What one network has of a portion.
+    /// One network's part of a portion.
     struct Answer: Hashable, Sendable {
-        /// Its place in the window; nil for the one that the person is at.
+        /// The network's place in the window; nil for the one in front.
         var chat: Int?
-        /// The newest first.
+        /// Newest first.
         let items: [FoundItem]
         let isComplete: Bool
     }
 
-    /// What one portion has.
+    /// The number of results in a portion.
     static let portion = 100
-    /// What the list has at most.
+    /// The most results.
     static let limit = 1_000
 
     init(_ text: String, secondsFromGMT: Int) {
@@ -51,7 +51,7 @@ struct Search: Hashable, Sendable {
 
     var hasMore: Bool { !isComplete && !items.isEmpty && items.count < Self.limit }
 
-    /// What to ask for next. The store goes by moments, and several messages can have the last one's: these come again.
+    /// The next request. The store goes by moments, and several messages can have the last one's: these come again.
     fileprivate var next: (query: SearchQuery, limit: Int) {
         guard let last = items.last?.time, last.milliseconds < .max else { return (query, Self.portion) }
         var next = query
@@ -60,15 +60,15 @@ struct Search: Hashable, Sendable {
         return (next, min(1_000, Self.portion + lastMoment.count))
     }
 
-    /// What is at the end of the list and has the same moment.
+    /// The items at the end of the list that have the same moment.
     private var lastMoment: ArraySlice<FoundItem> {
         let last = items.last?.time
         let begin = items.lastIndex { $0.time != last }
         return items.suffix(from: begin.map { $0 + 1 } ?? 0)
     }
 
-    /// Takes in what one network has. When all have answered, the portion is what they have back to where the first of
-    /// them has more.
+    /// Adds one network's answer. Once all have answered, the portion is what they have back to where the first of them
+    /// has more.
     mutating func take(_ answer: Answer) {
         answers.append(answer)
         awaited -= 1
@@ -85,26 +85,26 @@ struct Search: Hashable, Sendable {
         answers = []
     }
 
-    /// Takes in a portion, each item once.
+    /// Adds a portion, each item once.
     private mutating func take(_ found: [FoundItem], isComplete: Bool) {
-        // Only what has the last moment comes again.
+        // Only items of the last moment come again.
         let known = Set(lastMoment)
         let new = found.filter { !known.contains($0) }
         items += new.prefix(Self.limit - items.count)
-        // A portion without anything new would be the same again.
+        // After a portion without anything new, the next one would be the same.
         self.isComplete = isComplete || new.isEmpty && !known.isEmpty
         request = nil
         failure = nil
     }
 
     mutating func fail(_ words: String) {
-        // What others have is shown all the same.
+        // Results of other networks are shown all the same.
         guard awaited <= 1, answers.isEmpty else { return take(Answer(items: [], isComplete: true)) }
         request = nil
         failure = words
     }
 
-    /// Selects a row, or the nearest that there is.
+    /// Selects a row, or the nearest one.
     mutating func select(_ index: Int) {
         let place = min(max(0, index), max(0, items.count - 1))
         guard place != selected else { return }
@@ -113,12 +113,12 @@ struct Search: Hashable, Sendable {
     }
 }
 
-/// Something that a search found, as much of it as is shown: a thousand of them may be large.
+/// A search result, cut to what is shown: a thousand of them may be large.
 enum FoundItem: Hashable, Sendable {
     case message(FoundMessage)
     case letter(KeptLetter)
 
-    /// Unicode scalars that are kept of a message, and of a letter.
+    /// The most Unicode scalars kept of a message, and of a letter.
     private static let messageLength = 4_096
     private static let letterLength = 16_384
 
@@ -138,7 +138,7 @@ enum FoundItem: Hashable, Sendable {
         }
     }
 
-    /// Whether a letter that was found has lost its end.
+    /// Whether a letter that was found was cut.
     static func isCut(_ letter: String) -> Bool { letter.unicodeScalars.count > letterLength }
 
     private static func cut(_ text: String, _ length: Int) -> String {
@@ -166,7 +166,7 @@ struct FoundMessage: Hashable, Sendable {
     let text: String
 }
 
-/// What `/search` found. Enter leads to a message in its place, or opens a letter.
+/// The results of `/search`. Enter goes to a message in its place, or opens a letter.
 struct SearchPane: Pane {
     let search: Search
 
@@ -200,7 +200,7 @@ struct SearchPane: Pane {
         return []
     }
 
-    /// Selects a row; at the list's end more of it is fetched.
+    /// Selects a row; at the list's end, fetches more.
     private func select(_ index: Int, on model: ChatModel) -> ChatEffects {
         model.screen.view.search?.select(index)
         return index >= search.items.count - 1 && search.hasMore ? model.fetchFound() : []
@@ -267,12 +267,12 @@ struct SearchPane: Pane {
 }
 
 extension ChatModel {
-    /// The list of what was found that is in view, or that the person has come from.
+    /// The search in view, or the one that the person has come from.
     var search: Search? {
         screen.view.search ?? screen.trail.last { $0.search != nil }?.search
     }
 
-    /// Goes to something of the list by its number, from 1.
+    /// Goes to a result by its number, from 1.
     func openFound(_ number: Int) -> ChatEffects {
         guard var search else { return tell("Nothing was searched for. /search WORDS lists what is found.", .failure) }
         guard search.items.indices.contains(number - 1) else {
@@ -294,13 +294,13 @@ extension ChatModel {
         return []
     }
 
-    /// Goes to a message that was found, on whichever network.
+    /// Goes to a message that was found, on any network of the window.
     fileprivate func openFound(_ message: FoundMessage, of search: Search) -> ChatEffects {
         guard let chat = search.places[.message(message)] else { return openFound(message, search.query) }
         return .screen(.showChat(chat, .found(message, search.query)))
     }
 
-    /// A letter that was found as a whole.
+    /// A letter that was found, in full.
     func reader(of letter: KeptLetter) -> Reader {
         var reader = reader(
             letter.text, from: letter.person, in: letter.postbox, at: letter.time, about: letter.subject,
@@ -315,7 +315,7 @@ extension ChatModel {
         return fetchFound()
     }
 
-    /// Asks for the next portion, unless one is on its way.
+    /// Asks for the next portion, unless one is being fetched.
     func fetchFound() -> ChatEffects {
         guard let search = screen.view.search, search.request == nil else { return [] }
         let request = newNumber()
@@ -326,7 +326,7 @@ extension ChatModel {
         return window.chats.count > 1 ? own + .screen(.searchElsewhere(request: request, query, limit: limit)) : own
     }
 
-    /// Takes in what the store has found, wherever its search is by now.
+    /// Handles results, wherever their search is by now.
     func handleSearchNews(_ news: ChatEvent.SearchNews) {
         switch news {
         case .found(let request, let items, let isComplete, _):
@@ -352,7 +352,7 @@ extension ChatModel {
         for index in screen.trail.indices { changeSearch(in: &screen.trail[index]) }
     }
 
-    /// While there is no connection: up to when what is stored is all there was, as far as that is known.
+    /// Without a connection: the time up to which the stored messages are complete, if that is known.
     var storedThrough: Timestamp? {
         if let began = network.status.outageBegan,
             network.conversations.all.contains(where: { $0.subscription == .live })
