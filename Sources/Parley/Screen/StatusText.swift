@@ -1,21 +1,21 @@
 import Relay
 import Terminal
 
-/// The connection's status in the parts that the title line chooses from, as far as there is room. With every frame it
-/// is compared with the last one's; its words are made where it says something else.
+/// The connection's status, in parts from which the title line chooses as many as fit. Every frame compares it with the
+/// last one's; its words are made only if it differs.
 struct StatusText: Hashable {
     let kind: Kind
     private let state: ConnectionStatus.State
     private let progress: Progress
     private let why: ConnectionReason?
 
-    /// What is said behind the state, beside the reason.
+    /// What follows the state, besides the reason.
     private enum Progress: Hashable {
         case nothing
         /// How long the server has not answered.
         case silent(String)
         case answering(roundTrip: Duration?, failingTopics: Int, recovered: Duration?)
-        /// The attempt and the time to the next one, the longest form first, and how long a long outage lasts.
+        /// The attempt and the time to the next one, longest form first, and how long a long outage has lasted.
         case trying([String], outage: String?)
     }
 
@@ -32,8 +32,8 @@ struct StatusText: Hashable {
     }
 
     /// - Parameters:
-    ///   - recovered: how long the outage lasted that was over a moment ago; nil where there was none.
-    ///   - attemptBegan: when the present attempt to connect began; nil where that is not known.
+    ///   - recovered: how long the outage lasted that has just ended; nil if there was none.
+    ///   - attemptBegan: when the present attempt to connect began; nil if that is not known.
     init(
         _ status: ConnectionStatus, recovered: Duration? = nil, attemptBegan: ContinuousClock.Instant? = nil,
         now: ContinuousClock.Instant
@@ -60,7 +60,7 @@ struct StatusText: Hashable {
     /// The symbol and the word, which are always shown.
     var title: String { "\(state.symbol) \(state.word)" }
 
-    /// The figures behind it, the longest form first: the round trip, or the attempt and the time to the next one.
+    /// The figures after it, longest form first: the round trip, or the attempt and the time to the next one.
     var figures: [String] {
         switch progress {
         case .nothing: return []
@@ -74,7 +74,7 @@ struct StatusText: Hashable {
         }
     }
 
-    /// How long an outage lasts that is a long one, the longest form first.
+    /// How long a long outage has lasted, longest form first.
     var outage: [String] {
         guard case .trying(_, let words?) = progress else { return [] }
         return [" · \(words)", " · long outage"]
@@ -82,7 +82,7 @@ struct StatusText: Hashable {
 
     var reason: ReasonText? { why.map { ReasonText($0) } }
 
-    /// How long an outage has lasted that is a long one; nil for any other status.
+    /// How long a long outage has lasted; nil for any other status.
     static func longOutage(_ status: ConnectionStatus, now: ContinuousClock.Instant) -> String? {
         guard status.isLongOutage, let began = status.outageBegan else { return nil }
         return "offline for \(Wording.elapsed(began.duration(to: now)))"
@@ -108,27 +108,27 @@ struct StatusText: Hashable {
             return ["\(attempt) · in \(wait)", " \(wait)"]
         }
         let elapsed = trying(since: began, now: now)
-        // The word CONNECTING says already what the time is for.
+        // The word CONNECTING already says what the time is for.
         if status.state == .connecting {
             return elapsed.map { ["\(attempt) · for \($0)", " · for \($0)"] } ?? [attempt]
         }
-        // Without a network nothing is tried, so nothing is under way.
+        // Without a network nothing is tried.
         if status.reason == .networkUnavailable { return [attempt] }
         let words = elapsed.map { "connecting \($0)" } ?? "connecting"
         return ["\(attempt) · \(words)", " · \(words)"]
     }
 }
 
-/// Why a connection is as it is, in as many words as there is room for.
+/// The reason for a connection's state, in as many words as there is room for.
 struct ReasonText: Hashable {
     /// A sentence or two, with what can be done.
     private let sentence: SafeText
     private let short: SafeText
     private let detail: SafeText?
 
-    /// Under so many columns nothing can be read.
+    /// With fewer columns nothing can be read.
     static let least = 8
-    /// Characters that are looked at; it is remote text.
+    /// The most characters that are read; it is remote text.
     private static let limit = 512
 
     init(_ reason: ConnectionReason) {
@@ -137,12 +137,12 @@ struct ReasonText: Hashable {
         detail = reason.detail.map { SafeText(String($0.prefix(Self.limit))) }
     }
 
-    /// The few words for it, in at most `columns`; nil where these are too few for anything.
+    /// The short form, in at most `columns`; nil if these are too few for anything.
     func brief(columns: Int) -> SafeText? {
         columns >= min(Self.least, short.width) ? short.shortened(columns: columns) : nil
     }
 
-    /// As much as fits into `columns`: what was said is cut in its middle, as its end often names the place.
+    /// As much as fits into `columns`. The detail is cut in its middle, as its end often names the place.
     func fitting(columns: Int) -> SafeText? {
         if sentence.width <= columns { return sentence }
         guard let detail else { return brief(columns: columns) }

@@ -1,11 +1,11 @@
 import Relay
 import Terminal
 
-/// What the title counts, the most important first.
+/// The counts in the title, the most important first.
 enum TitleCount: CaseIterable {
     case queued, mentions, unread, letters
 
-    /// How the title shows it, and what the help says of that.
+    /// The symbol in the title, and its explanation in the help.
     var sign: (symbol: String, words: String) {
         switch self {
         case .queued: ("⇅", "lines and letters that are not sent yet")
@@ -16,7 +16,7 @@ enum TitleCount: CaseIterable {
     }
 }
 
-/// How many there are of each.
+/// The number of each.
 struct TitleCounts: Hashable {
     var queued = 0
     var mentions = 0
@@ -33,14 +33,14 @@ struct TitleCounts: Hashable {
     }
 }
 
-/// The title line in words: who and where on its left, the live status and what is counted on its right.
+/// The title line: the user and the network on its left, the live status and the counts on its right.
 ///
-/// A pure function of its width. The state and the user are always there; all else comes by its importance, as far as
-/// there is room.
+/// A pure function of its width. The state and the user are always shown; the rest by its importance, as far as there
+/// is room.
 struct TitleLine: Hashable {
     let left: SafeText
     let status: SafeText
-    /// What is counted, each behind a gap.
+    /// The counts, each after a gap.
     let counts: SafeText
     let kind: StatusText.Kind
 
@@ -55,7 +55,7 @@ struct TitleLine: Hashable {
     init(_ words: Words, columns: Int) {
         let (figures, outage) = (words.status.figures, words.status.outage)
         var parts = Parts(words)
-        // What comes first is there in the least columns.
+        // The first choices fit into the least columns.
         for name in 3...8 { parts.take(in: columns) { $0.nameColumns = name } }
         parts.take(in: columns) { $0.counted = 1 }
         if !figures.isEmpty { parts.take(in: columns) { $0.figures = figures.count - 1 } }
@@ -70,16 +70,16 @@ struct TitleLine: Hashable {
         parts.take(in: columns) { $0.showsProgram = true }
         parts.take(in: columns) { $0.nameColumns = .max }
         left = parts.left
-        self.status = parts.status
-        self.counts = parts.counts
+        status = parts.status
+        counts = parts.counts
         kind = words.status.kind
     }
 
-    /// The columns that it takes: a blank at its end, and one between its two sides.
+    /// The columns that it takes, with a blank at its end and one between its two sides.
     var width: Int { left.width + 1 + status.width + counts.width + 1 }
 }
 
-/// What is chosen for the line so far. Each part is made into text once, so that a choice costs a few additions.
+/// The choices for the line so far. Each part is made into text once, so that a choice costs a few additions.
 private struct Parts {
     private let name: SafeText
     private let network: SafeText
@@ -87,7 +87,7 @@ private struct Parts {
     private let figureForms: [SafeText]
     private let outageForms: [SafeText]
     private let why: ReasonText?
-    /// What can be shown of the counts, and from how many of them on it is.
+    /// The text of each count, and how many counts have to be shown for it to be among them.
     private let countForms: [(text: SafeText, from: Int)]
 
     var nameColumns = 2
@@ -96,19 +96,19 @@ private struct Parts {
     var figures: Int?
     var outage: Int?
     private var reason = SafeText.empty
-    /// How many of the counts are shown, the first ones.
+    /// The number of counts that are shown, the first ones.
     var counted = 0
     var gap = 1
 
     private static let program = SafeText("parley  ")
-    /// Columns of a network's name that are shown at most; it may be an address.
+    /// The most columns shown of a network's name; it may be an address.
     private static let networkColumns = 24
 
     init(_ words: TitleLine.Words) {
         let (identity, text, counts) = (words.identity, words.status, words.counts)
         let network = SafeText(String(identity.network.prefix(128)))
         let user = SafeText(String(identity.user.prefix(128)))
-        // Until it is known who is signed in, the network alone says where.
+        // Until it is known who is signed in, only the network is shown.
         name = user.isEmpty ? network : user
         let place = user.isEmpty ? .empty : SafeText("@") + network.shortened(columns: Self.networkColumns)
         self.network = words.isAway ? place + SafeText(" (away)") : place
@@ -119,7 +119,7 @@ private struct Parts {
         countForms = TitleCount.allCases.enumerated().compactMap { place, count in
             let value = counts[count]
             let from = value > 0 ? place + 1 : TitleCount.allCases.count
-            // Where there is room for all, that nothing waits and no letter is unread is said, too.
+            // If there is room for all, zero unsent lines and zero unread letters are shown, too.
             guard value > 0 || count == .queued || count == .letters else { return nil }
             return (SafeText("\(count.sign.symbol) \(Wording.compact(value))"), from)
         }

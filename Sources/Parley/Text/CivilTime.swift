@@ -1,13 +1,13 @@
 import Platform
 import Relay
 
-/// Whose wall clock the screen shows.
+/// The time zone of the times on the screen.
 enum DisplayZone: Hashable, Sendable {
     case local
-    /// A fixed distance from UTC, in seconds.
+    /// A fixed offset from UTC, in seconds.
     case fixed(seconds: Int)
 
-    /// How far its clock is ahead of UTC at a moment.
+    /// The seconds by which its clock is ahead of UTC at a moment.
     func secondsFromGMT(at moment: Timestamp) -> Int {
         Int(reading(at: Timestamp.floorDivide(moment.milliseconds, 1_000)).tm_gmtoff)
     }
@@ -27,7 +27,7 @@ enum DisplayZone: Hashable, Sendable {
     }
 }
 
-/// A moment as a calendar and a clock on the wall show it (proleptic Gregorian).
+/// A moment as shown by a calendar and a wall clock (proleptic Gregorian).
 struct CivilTime: Hashable, Sendable {
     let year: Int
     /// 1 to 12.
@@ -39,10 +39,10 @@ struct CivilTime: Hashable, Sendable {
     let millisecond: Int
     /// 0 for Sunday.
     private let weekday: Int
-    /// Days since 1 January 1970 in the display zone: equal for two moments of one day.
+    /// Days since 1 January 1970 in the display zone: equal for two moments of the same day.
     let dayNumber: Int
 
-    /// A sender may claim any moment; the years 1 to 9999 are shown, others as the nearest of these.
+    /// A sender may claim any moment; those outside the years 1 to 9999 are shown as the nearest one inside.
     private static let secondsRange: ClosedRange<Int64> = -62_135_500_000...253_402_200_000
 
     init(_ timestamp: Timestamp, zone: DisplayZone) {
@@ -72,13 +72,13 @@ struct CivilTime: Hashable, Sendable {
     /// `21 Nov 10:01`, always 12 columns.
     var shortStamp: String { "\(day < 10 ? " " : "")\(day) \(Self.months[month - 1].prefix(3)) \(clock)" }
 
-    /// `21 Nov`, with the year when it is not `currentYear`.
+    /// `21 Nov`, with the year if it is not `currentYear`.
     func shortDate(currentYear: Int) -> String {
         let text = "\(day) \(Self.months[month - 1].prefix(3))"
         return year == currentYear ? text : "\(text) \(year)"
     }
 
-    /// `Friday 21 November`, with the year when it is not `currentYear`.
+    /// `Friday 21 November`, with the year if it is not `currentYear`.
     func dateLine(currentYear: Int?) -> String {
         let text = "\(Self.weekdays[weekday]) \(day) \(Self.months[month - 1])"
         return year == currentYear ? text : "\(text) \(year)"

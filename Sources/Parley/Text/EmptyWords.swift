@@ -1,12 +1,12 @@
 import Relay
 
-// What has no bytes is shown as such: its row would look like a fault.
+// An empty text is shown as such: an empty row would look like a fault.
 extension TopicMessage {
-    /// What people read.
+    /// The text as it is shown.
     var shownText: String { isEmpty ? "(empty message)" : text }
 }
 
 extension PostboxMessage {
-    /// What people read.
+    /// The text as it is shown.
     var shownText: String { message.isEmpty ? "(empty letter)" : message }
 }

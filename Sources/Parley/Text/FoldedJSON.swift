@@ -1,24 +1,24 @@
 import Terminal
 
-/// A text that is one JSON object or array, as it is shown where it would take more than a line.
+/// A text that is one JSON object or array, as shown where it would take more than a line.
 struct FoldedJSON: Hashable, Sendable {
     let isObject: Bool
     let count: Int
     let bytes: Int
 
-    /// A longer text, or a deeper one, is shown as any other.
+    /// Longer or deeper texts are shown like any other.
     static let byteLimit = 1 << 20
     static let depthLimit = 64
-    /// Deeper values are indented no further, so that a text cannot grow much by it.
+    /// Deeper values are indented no further, so that a text cannot grow much.
     static let indentedDepth = 8
 
-    /// Nil where the text is anything else.
+    /// Nil if the text is anything else.
     init?(_ text: String) {
         guard let found = Self.outline(of: text, indents: false) else { return nil }
         (isObject, count, bytes) = (found.isObject, found.count, text.utf8.count)
     }
 
-    /// Nil also where the text fits into a line.
+    /// Nil also if the text fits into a line.
     init?(_ text: String, columns: Int) {
         guard Self.mayBe(text), Self.isLonger(text, than: columns) else { return nil }
         self.init(text)
@@ -30,7 +30,7 @@ struct FoldedJSON: Hashable, Sendable {
         return isObject ? "{…} \(Wording.count(count, "key")), \(size)" : "[…] \(Wording.count(count, "item")), \(size)"
     }
 
-    /// The text with a line for each value, as it is read whole; nil where it is no JSON object or array.
+    /// The text with a line for each value, for reading in full; nil if it is no JSON object or array.
     static func indented(_ text: String) -> String? {
         outline(of: text, indents: true)?.lines.map { String(decoding: $0, as: UTF8.self) }
     }
@@ -48,7 +48,7 @@ struct FoldedJSON: Hashable, Sendable {
         }
     }
 
-    /// Most texts are passed over by their first and last characters.
+    /// Rules out most texts by their first and last characters.
     private static func mayBe(_ text: String) -> Bool {
         let bytes = text.utf8
         guard bytes.count <= byteLimit, let first = bytes.first(where: { !JSONOutline.isSpace($0) }),
@@ -60,19 +60,19 @@ struct FoldedJSON: Hashable, Sendable {
     private static func isLonger(_ text: String, than columns: Int) -> Bool {
         let bytes = text.utf8
         if bytes.count <= columns { return bytes.contains(0x0A) }
-        // A column can take several bytes; a text of very many is taken for a long one.
+        // A column can take several bytes; a text of very many is assumed to be long.
         if bytes.count > 16 * columns || bytes.contains(0x0A) { return true }
         return SafeText(text).width > columns
     }
 }
 
-/// Looks through a JSON text (RFC 8259) once, without making values of it.
+/// Scans a JSON text (RFC 8259) once, without making values of it.
 private struct JSONOutline {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var offset = 0
-    /// The keys or items of the outermost value.
+    /// The number of keys or items of the outermost value.
     private(set) var count = 0
-    /// The text with a line for each value, up to `copied`; nil where that is not asked for.
+    /// The text with a line for each value, up to `copied`; nil if that is not wanted.
     private(set) var lines: [UInt8]?
     private var copied = 0
 
@@ -114,7 +114,7 @@ private struct JSONOutline {
         return true
     }
 
-    /// Passes over a value, with the space around it; false where none is there.
+    /// Skips a value and the space around it; false if there is none.
     mutating func value(depth: Int) -> Bool {
         skipSpace()
         guard bareValue(depth) else { return false }

@@ -1,14 +1,14 @@
-/// A text that can be found by some of its letters: what it is called and, counting less, what is said of it.
+/// A text that can be found by some of its letters: a title and, counting less, a description.
 ///
-/// Its letters are brought into the form in which they are compared once, so that many texts can be looked through at
-/// every key.
+/// The letters are brought once into the form in which they are compared, so that many texts can be searched at every
+/// key.
 struct FuzzyText: Hashable, Sendable {
-    /// Only so many letters of each part are looked at.
+    /// The most letters of each part that are searched.
     static let limit = 96
 
-    /// The letters without case and marks; a part's end is 0, which nobody types.
+    /// The letters without case and marks; a part's end is 0, which no one types.
     fileprivate private(set) var letters: [UInt32] = []
-    /// What a match at each letter is worth beyond its being one.
+    /// The bonus for a match at each letter.
     fileprivate private(set) var worth: [Int32] = []
     fileprivate private(set) var titleCount = 0
 
@@ -21,7 +21,7 @@ struct FuzzyText: Hashable, Sendable {
         append(detail, share: 2)
     }
 
-    /// What counts as a word's beginning depends on what stands before it.
+    /// Whether a character begins a word depends on the kind of the one before it.
     private enum Kind {
         case separator, small, capital, digit
 
@@ -44,7 +44,7 @@ struct FuzzyText: Hashable, Sendable {
     }
 
     private mutating func append(_ text: String, share: Int32) {
-        // A slash before the name does not take its beginning away.
+        // A slash before the name does not take the bonus of its beginning.
         var before: Kind?
         for character in text.prefix(Self.limit) {
             let kind = Kind(character)
@@ -65,7 +65,7 @@ struct FuzzyText: Hashable, Sendable {
         }
     }
 
-    /// A letter as it is compared: without its case, a Latin one without its marks too.
+    /// A letter in the form compared: lowercase, and without marks if it is Latin.
     fileprivate static func folded(_ character: Character) -> UInt32 {
         if let ascii = character.asciiValue {
             return UInt32((0x41...0x5A).contains(ascii) ? ascii + 0x20 : ascii)
@@ -81,11 +81,11 @@ struct FuzzyText: Hashable, Sendable {
     }
 }
 
-/// What a person types to find something among many: some letters of it in their order. White space separates words, of
-/// which all have to be there, in any order.
+/// What a person types to find one of many things: some of its letters, in order. White space separates words, all of
+/// which have to match, in any order.
 ///
-/// Of all ways in which the letters can be found in a text the best one counts: at its beginning, at beginnings of
-/// words (behind dots, slashes and spaces, and at capitals), and side by side.
+/// Of all ways to match the letters in a text the best one counts: at its beginning, at beginnings of words (after
+/// dots, slashes and spaces, and at capitals), and next to each other.
 struct FuzzyQuery: Hashable, Sendable {
     static let limit = 32
 
@@ -99,8 +99,7 @@ struct FuzzyQuery: Hashable, Sendable {
         whole = Array(words.joined(separator: [FuzzyText.folded(" ")]))
     }
 
-    /// The places of the texts that are found, the best first; those that are as good as each other stay in their
-    /// order.
+    /// The indices of the texts that match, best first; equally good ones keep their order.
     func ranked(_ texts: [FuzzyText]) -> [Int] {
         guard !words.isEmpty else { return Array(texts.indices) }
         var table = Alignment()
@@ -111,7 +110,7 @@ struct FuzzyQuery: Hashable, Sendable {
         return found.map(\.place)
     }
 
-    /// Which characters of a text's title and of its detail are those that were typed, in their order.
+    /// The characters of a text's title and of its detail that match what was typed, in order.
     func places(in text: FuzzyText) -> (title: [Int], detail: [Int]) {
         var table = Alignment()
         var all: Set<Int> = []
@@ -121,21 +120,21 @@ struct FuzzyQuery: Hashable, Sendable {
         return (sorted.filter { $0 < text.titleCount }, sorted.filter { $0 >= detail }.map { $0 - detail })
     }
 
-    /// How well a text is what is looked for, more being better; nil where it is not.
+    /// How well a text matches, more being better; nil if it does not.
     private func score(of text: FuzzyText, _ table: inout Alignment) -> Int? {
         var sum = 0
         for word in words {
             guard let score = table.score(of: word, in: text) else { return nil }
             sum += score
         }
-        // The whole name is better than a longer one that begins with it.
+        // A full name is better than a longer one that begins with it.
         if whole.elementsEqual(text.letters.prefix(text.titleCount)) { sum += 16 }
         return sum
     }
 }
 
-/// The best way to find a word's letters in a text, after Smith and Waterman: a row for each letter of the word, a
-/// column for each of the text. It is kept from text to text, so that its memory is.
+/// The best alignment of a word's letters with a text, after Smith and Waterman: a row for each letter of the word, a
+/// column for each of the text. It is reused for further texts to save allocations.
 private struct Alignment {
     private static let match: Int32 = 16
     private static let neighbour: Int32 = 4
@@ -143,16 +142,16 @@ private struct Alignment {
     private static let detail: Int32 = 8
     private static let nothing = Int32.min / 2
 
-    /// The best score of the word up to a row's letter where that is the text's letter at a column.
+    /// The best score of the word up to a row's letter, if that is matched at a column.
     private var scores: [Int32] = []
-    /// What the letters are worth with which that way's last run of neighbours began.
+    /// The bonus with which the last run of neighbours on that way began.
     private var runs: [Int32] = []
 
     mutating func score(of word: [UInt32], in text: FuzzyText) -> Int? {
         end(of: word, in: text).map { Int(scores[(word.count - 1) * text.letters.count + $0]) }
     }
 
-    /// Where the letters of the word are; none where it is not there.
+    /// The places of the word's letters; none if it does not match.
     mutating func places(of word: [UInt32], in text: FuzzyText) -> [Int] {
         guard var column = end(of: word, in: text) else { return [] }
         let width = text.letters.count
@@ -166,7 +165,7 @@ private struct Alignment {
         return places
     }
 
-    /// The column of the letter before, on the way that has led to a score.
+    /// The column of the letter before, on the way that led to a score.
     private func step(from column: Int, _ rest: Int32, above: Int, _ text: FuzzyText) -> Int? {
         guard column > 0 else { return nil }
         let worth = text.worth[column]
@@ -180,7 +179,7 @@ private struct Alignment {
         }
     }
 
-    /// Scores every way: the column with which the best one ends; nil where there is none.
+    /// Scores every way: the column where the best one ends; nil if there is none.
     private mutating func end(of word: [UInt32], in text: FuzzyText) -> Int? {
         let width = text.letters.count
         guard !word.isEmpty, isThere(word, text) else { return nil }
@@ -204,7 +203,7 @@ private struct Alignment {
     private mutating func fill(_ row: Int, _ letter: UInt32, _ text: FuzzyText) {
         let width = text.letters.count
         let above = (row - 1) * width
-        // The best way to here that leaves out at least one letter of the text.
+        // The best way to here that skips at least one letter of the text.
         var apart = Self.nothing
         for column in 0..<width {
             if column >= 2 { apart = max(apart - 1, scores[above + column - 2] - Self.gap, Self.nothing) }
@@ -224,7 +223,7 @@ private struct Alignment {
         }
     }
 
-    /// Whether the letters are there at all, in their order.
+    /// Whether the letters are there at all, in order.
     private func isThere(_ word: [UInt32], _ text: FuzzyText) -> Bool {
         var next = 0
         for letter in text.letters where letter == word[next] {

@@ -1,15 +1,15 @@
 import Relay
 
-/// How old a letter is, as a list of letters has it: `now`, `3 min`, `2 h`, `yesterday`, `4 days`, then its date. It is
-/// the age at the clock's last full minute, so that a list of any length changes once a minute at most.
+/// A letter's age, as shown in a list of letters: `now`, `3 min`, `2 h`, `yesterday`, `4 days`, then its date. It is
+/// the age at the clock's last full minute, so that a list of any length changes at most once a minute.
 enum LetterAge {
     private static let minute: Int64 = 60_000
     private static let hour = 60 * minute
     private static let day = 24 * hour
-    /// From so many days on the date says more.
+    /// From this number of days on the date says more.
     private static let daysLimit = 7
 
-    /// The age of a letter stored at a time of the server's clock, which this machine's may be behind.
+    /// The age of a letter stored at `time` by the server's clock, which may be ahead of this machine's.
     static func words(of time: Timestamp, at now: Timestamp, zone: DisplayZone) -> String {
         let now = fullMinute(now)
         let (then, today) = (CivilTime(time, zone: zone), CivilTime(now, zone: zone))
@@ -17,7 +17,7 @@ enum LetterAge {
         let days = today.dayNumber - then.dayNumber
         if age < minute, age > -hour || days == 0 { return "now" }
         if age >= minute, age < hour { return "\(age / minute) min" }
-        // What came late in the evening is not from yesterday for whoever is still awake.
+        // For a person who is still awake, the late evening is not yet yesterday.
         if age >= hour, days == 0 || age < day / 2 { return "\(age / hour) h" }
         switch days {
         case 1: return "yesterday"
@@ -26,7 +26,7 @@ enum LetterAge {
         }
     }
 
-    /// How much time passes until ``words(of:at:zone:)`` may say something else.
+    /// The time until ``words(of:at:zone:)`` may say something else.
     static func untilChange(of time: Timestamp, at now: Timestamp, zone: DisplayZone) -> Duration {
         let begin = fullMinute(now)
         let clock = CivilTime(begin, zone: zone)
@@ -42,17 +42,17 @@ enum LetterAge {
             case ..<day where isOfToday || age < day / 2: min(midnight, hour - age % hour)
             default: midnight
             }
-        // It shows at the first full minute from then on.
+        // It shows at the first full minute after that.
         let minutes = (change + minute - 1) / minute
         return .milliseconds(minutes * minute - (now.milliseconds - begin.milliseconds))
     }
 
-    /// When the clock's minute began. Moments before 1970 stay as they are.
+    /// The beginning of the clock's minute. Moments before 1970 stay as they are.
     private static func fullMinute(_ time: Timestamp) -> Timestamp {
         Timestamp(milliseconds: time.milliseconds - max(0, time.milliseconds % minute))
     }
 
-    /// What lies between two moments, a century at most: a sender may claim any.
+    /// The time between two moments, a century at most: a sender may claim any.
     private static func milliseconds(from time: Timestamp, to now: Timestamp) -> Int64 {
         let limit = 36_525 * day
         let (difference, isTooLarge) = now.milliseconds.subtractingReportingOverflow(time.milliseconds)

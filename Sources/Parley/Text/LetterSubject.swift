@@ -1,18 +1,18 @@
 import Relay
 import Terminal
 
-/// What a letter is about, as lists show it, and what one is about that is sent on: the same, marked once.
+/// Letters' subjects: as lists show them, as they are written, and marked once as a reply or as forwarded.
 enum LetterSubject {
-    /// What stands before a letter's words: what it is about, in one line; nothing where it does not say.
+    /// The subject in one line, to precede a letter's words; empty if there is none.
     static func prefix(_ subject: String?) -> String { shown(subject).map { "\($0) · " } ?? "" }
 
-    /// What stands behind a letter's sender and time; nothing where it does not say what it is about.
+    /// The subject, to follow a letter's sender and time; empty if there is none.
     static func suffix(_ subject: String?) -> String { shown(subject).map { " · \($0)" } ?? "" }
 
-    /// A subject in one line, as much of it as is shown: it is another's text, and that of any client.
+    /// A subject in one line, cut to what is shown: it is remote text, from any client.
     static func shown(_ subject: String?) -> String? {
         guard let subject, !subject.isEmpty else { return nil }
-        // A character of another's text may have any number of scalars.
+        // A character of remote text may have any number of scalars.
         let beginning = String(subject.unicodeScalars.prefix(PostboxLetter.maximumSubjectBytes))
         return String(beginning.map { $0.breaksLine ? " " : $0 })
     }
@@ -22,12 +22,12 @@ enum LetterSubject {
     /// How a letter with a subject is written in the chat.
     static let usage = "/post USER/POSTBOX \(mark) WORDS | TEXT"
     private static let mark = "Subject:"
-    /// What the line begins with below which there is a letter that is sent on.
+    /// The beginning of the line above a forwarded letter.
     static let forwardMark = "Forwarded: "
 
-    /// Takes a letter apart that may begin with what it is about: `Subject: Lunch | Twelve?`, or the subject in a line
-    /// of its own and the letter below it. Without words in between, as in `Subject: | TEXT`, it has none. The subject
-    /// of a letter that is sent on may also stand right above that one, below the words that were added to it.
+    /// Splits a letter that may begin with its subject: `Subject: Lunch | Twelve?`, or the subject in a line of its own
+    /// and the letter below it. Without words in between, as in `Subject: | TEXT`, it has none. The subject of a
+    /// forwarded letter may also be right above that one, below the words that were added to it.
     static func split(_ letter: String) -> (subject: String?, text: String) {
         guard isMarked(letter) else { return splitForwarded(letter) ?? (nil, letter) }
         let rest = letter.dropFirst(mark.count)
@@ -38,8 +38,7 @@ enum LetterSubject {
         return (subject.isEmpty ? nil : subject, String(text))
     }
 
-    /// Takes a letter apart that has its subject right above the first letter that is sent on with it; nil for any
-    /// other.
+    /// Splits a letter that has its subject right above the first letter forwarded with it; nil for any other.
     private static func splitForwarded(_ letter: String) -> (subject: String?, text: String)? {
         let lines = letter.split(omittingEmptySubsequences: false, whereSeparator: \.breaksLine)
         guard let index = lines.firstIndex(where: { $0.hasPrefix(forwardMark) }), index > 0, isMarked(lines[index - 1])
@@ -50,13 +49,13 @@ enum LetterSubject {
         return (subject.isEmpty ? nil : subject, words.isEmpty ? String(forwarded) : "\(words)\n\n\(forwarded)")
     }
 
-    /// A letter as ``split(_:)`` takes it apart.
+    /// A letter that ``split(_:)`` takes apart into these.
     static func joined(_ subject: String?, _ text: String) -> String {
         guard let subject, !subject.isEmpty else {
             return isMarked(text) || splitForwarded(text) != nil ? "\(mark) | \(text)" : text
         }
         let line = SafeText(String(subject.map { $0.breaksLine ? " " : $0 })).description
-        // What parts the two is no part of a subject.
+        // What separates the two cannot be part of a subject.
         let words = line.split(separator: " ", omittingEmptySubsequences: false).map { $0 == "|" ? "/" : $0 }
         let separator = text.contains(where: \.breaksLine) ? "\n" : " | "
         return "\(mark) " + words.joined(separator: " ") + separator + text
@@ -85,10 +84,10 @@ enum LetterSubject {
 
     static func forwarding(_ subject: String) -> String { marked(subject, "Fwd: ") }
 
-    /// A mark is not put twice, however it is written. What is too long then loses its end.
+    /// Adds a mark unless it is there already, however it is written. What is too long then loses its end.
     private static func marked(_ subject: String, _ mark: String) -> String {
         var line = isMarked(subject, mark) ? subject : mark + subject
-        // It is another's text, and that of any client.
+        // It is remote text, from any client.
         line.removeAll(where: \.breaksLine)
         while line.utf8.count > PostboxLetter.maximumSubjectBytes { line.removeLast() }
         return line

@@ -1,23 +1,21 @@
 import Terminal
 
-/// An address of the web in a text. It is shown, numbered and handed to the person; nothing here opens it or asks for
-/// it.
+/// A web address in a text. It is shown, numbered and copied for the person; nothing here opens it or requests it.
 struct Link: Hashable, Sendable {
-    /// The address as it is shown, which is where it leads.
+    /// The address as shown, which is where it leads.
     let text: String
     let host: String
-    /// Whether something stands before the host that can be taken for it, as in
-    /// `https://bank.example@elsewhere.example`.
+    /// Whether something before the host can be taken for it, as in `https://bank.example@elsewhere.example`.
     let hidesHost: Bool
 
-    /// A longer one is text as any other.
+    /// A longer address is ordinary text.
     static let characterLimit = 2_048
 
-    /// What a terminal may be told to open; nil where the person may take it for another host's.
+    /// What a terminal may be told to open; nil if the person may take it for another host's.
     var target: LinkTarget? { hidesHost ? nil : LinkTarget(text) }
 
-    /// The picture or other file to which it leads, if its path ends as one's does: `image cat.png`. Nothing is asked
-    /// for; a long name is cut in its middle, so that its ending stays.
+    /// The picture or other file that it leads to, judging by its path's ending: `image cat.png`. Nothing is requested;
+    /// a long name is cut in its middle, so that its ending stays.
     var file: String? {
         guard let scheme = text.firstRange(of: "://") else { return nil }
         let address = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
@@ -33,7 +31,7 @@ struct Link: Hashable, Sendable {
     private static let imageEndings: Set<String> = [
         "avif", "bmp", "gif", "heic", "ico", "jpeg", "jpg", "png", "svg", "tif", "tiff", "webp",
     ]
-    /// Endings that pages do not have.
+    /// Endings that web pages do not have.
     private static let fileEndings: Set<String> = [
         "7z", "apk", "avi", "bz2", "csv", "deb", "diff", "dmg", "doc", "docx", "epub", "exe", "flac", "gz",
         "iso", "jar", "json", "log", "m4a", "md", "mkv", "mov", "mp3", "mp4", "msi", "odp", "ods", "odt", "ogg",
@@ -41,8 +39,8 @@ struct Link: Hashable, Sendable {
         "xls", "xlsx", "xml", "xz", "yaml", "yml", "zip", "zst",
     ]
 
-    /// Where a line has links, in the clusters of the line. They are looked for in what is drawn and not in what was
-    /// sent, so that no character takes part that nobody sees.
+    /// The links of a line, and their places in its clusters. They are found in what is drawn rather than in what was
+    /// sent, so that no invisible character takes part.
     static func places(in line: SafeText) -> [(place: Range<Int>, link: Link)] {
         let clusters = line.clusters
         var found: [(place: Range<Int>, link: Link)] = []
@@ -75,7 +73,8 @@ struct Link: Hashable, Sendable {
 
     private static let schemes = [Array("http://".utf8), Array("https://".utf8)]
 
-    /// Where what follows `http://` or `https://` begins, where one of them begins there and no word goes on.
+    /// The end of an `http://` or `https://` that begins at an index and does not continue a word; nil if there is
+    /// none.
     private static func endOfScheme(_ clusters: [Cluster], from index: Int) -> Int? {
         guard small(clusters[index]) == UInt8(ascii: "h"), index == 0 || !isWord(clusters[index - 1]) else {
             return nil
@@ -87,8 +86,8 @@ struct Link: Hashable, Sendable {
         return nil
     }
 
-    /// Where the characters end of which an address can consist: at a parenthesis that is closed and was not opened,
-    /// too.
+    /// The end of the characters that an address can consist of, or the first parenthesis that is closed and was not
+    /// opened.
     private static func stop(_ clusters: [Cluster], from begin: Int) -> Int {
         var (round, square) = (0, 0)
         for (place, cluster) in clusters[begin...].enumerated() {
@@ -108,14 +107,14 @@ struct Link: Hashable, Sendable {
         return clusters.count
     }
 
-    /// Where the address ends: punctuation at its end is the sentence's.
+    /// The end of the address: punctuation at its end belongs to the sentence.
     private static func endOfLink(_ clusters: [Cluster], _ place: Range<Int>) -> Int {
         var end = place.upperBound
         while end > place.lowerBound, "?!.,:;'*_~([".utf8.contains(clusters[end - 1].ascii) { end -= 1 }
         return end
     }
 
-    /// Whether a character beyond ASCII can be one of an address, rather than the sentence's: `https://例え.jp/。` ends
+    /// Whether a character beyond ASCII can be part of an address rather than of the sentence: `https://例え.jp/。` ends
     /// before the full stop.
     private static func isPart(_ cluster: Cluster) -> Bool {
         guard let letter = cluster.letter, letter != "\u{FFFD}" else { return false }

@@ -1,11 +1,11 @@
 import Terminal
 
-/// A line of a message on the screen: its text, and what parts of it are.
+/// A line of a message on the screen: its text, and the kinds of its parts.
 struct MarkedText: Hashable, Sendable {
     let text: SafeText
-    /// What the parts are; where two lie over each other the later one counts.
+    /// The kinds of its parts; where two overlap, the later one counts.
     var runs: [Run] = []
-    /// Whether it stands for something that is not shown, which a key reads.
+    /// Whether it stands for something that is not shown, and that a key opens.
     var isPart = false
 
     /// A part of the line, in its columns.
@@ -19,9 +19,9 @@ struct MarkedText: Hashable, Sendable {
         runs.compactMap { run in if case .link(let link) = run.kind { link } else { nil } }
     }
 
-    /// Breaks a line into lines of at most `columns`; those of a quoted one hang below its beginning.
+    /// Breaks a line into lines of at most `columns`; the further lines of a quoted one are indented.
     static func wrapped(_ text: SafeText, _ line: Markup.Line, columns: Int) -> [MarkedText] {
-        // A narrow pane has no room for it.
+        // A narrow pane has no room for the indent.
         let indent = line.indent * 4 <= columns ? line.indent : 0
         var next = 0
         return text.lineBreaks(columns: columns, indent: indent).enumerated().map { number, place in
@@ -43,8 +43,8 @@ struct MarkedText: Hashable, Sendable {
         }
     }
 
-    /// What stands below a line: the pictures and files to which its links lead, by their names, where an address takes
-    /// several lines in which a name is hard to see.
+    /// The lines below a line that name the pictures and files its links lead to, if an address takes several lines, in
+    /// which a name is hard to see.
     static func names(of text: SafeText, _ line: Markup.Line, columns: Int) -> [MarkedText] {
         let indent = line.indent * 4 <= columns ? line.indent : 0
         return line.parts.compactMap { part in

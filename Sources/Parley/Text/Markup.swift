@@ -1,17 +1,17 @@
 import Terminal
 
-/// What people write to say how their text is meant: code in backquotes, blocks of code between fences, quoted lines,
-/// and links. It is found and never changed: all of it stays on the screen as it was typed.
+/// The markup that people type: code in backquotes, fenced blocks of code, quoted lines, and links. It is found but
+/// never changed: everything stays on the screen as it was typed.
 ///
-/// Anybody can write a text, so the work on one grows with its length alone.
+/// Anyone can write a text, so the work on one only grows with its length.
 enum Markup {
     enum Kind: Hashable, Sendable {
         case code
-        /// The line before a block of code, and the one behind it.
+        /// The line before a block of code, and the one after it.
         case fence
         case quote
         case link(Link)
-        /// What the program says of the text above it, which is none of the text.
+        /// A note of the program on the text above it.
         case note
     }
 
@@ -23,21 +23,21 @@ enum Markup {
 
     /// A line of a text, as it was sent.
     struct Line: Hashable, Sendable {
-        /// What all of it is, unless a part is something else.
+        /// The kind of the line, apart from its parts.
         var kind: Kind?
-        /// Parts of it, in their order and apart from each other.
+        /// Parts of it, in order and without overlaps.
         var parts: [Part] = []
-        /// Columns by which what goes on below is indented.
+        /// The indentation of its further lines on the screen, in columns.
         var indent = 0
     }
 
     private static let indentLimit = 8
 
-    /// What the lines of a text are.
+    /// The kinds of a text's lines.
     ///
     /// - Parameters:
-    ///   - lead: how many clusters of the first line stand before the text.
-    ///   - isCut: whether the text goes on behind the last line: a link at its end may do so too, and is none.
+    ///   - lead: how many clusters of the first line precede the text.
+    ///   - isCut: whether the text continues after the last line: a link at its end may do so too, and is left out.
     static func lines(_ lines: [SafeText], lead: Int = 0, isCut: Bool = false) -> [Line] {
         var isFenced = false
         var found: [Line] = []
@@ -61,7 +61,7 @@ enum Markup {
             }
             found.append(line)
         }
-        // Punctuation behind it may be the address's, where that goes on.
+        // Punctuation after it may belong to the address, if that continues.
         if isCut, let last = lines.last, let part = found.last?.parts.last, case .link = part.kind,
             !last.clusters[part.place.upperBound...].contains(where: \.isBlank)
         {
@@ -72,15 +72,15 @@ enum Markup {
 
     // MARK: Lines
 
-    /// Whether a line is one before a block of code, or behind one: three backquotes, and where it begins the block no
-    /// others behind them.
+    /// Whether a line is a fence: three backquotes, followed by no others if it opens a block of code.
     private static func isFence(_ line: SafeText, from start: Int, closes: Bool) -> Bool {
         let rest = line.clusters[min(start, line.clusters.count)...].drop(while: \.isBlank)
         guard rest.prefix(3).count == 3, rest.prefix(3).allSatisfy(isBackquote) else { return false }
         return closes || !rest.drop(while: isBackquote).contains(where: isBackquote)
     }
 
-    /// How many clusters mark a line as quoted: `> `, also several. Without a space, as in `>_<`, they mark nothing.
+    /// How many clusters mark a line as quoted: `> `, possibly repeated. Without a space, as in `>_<`, they mark
+    /// nothing.
     private static func quoteMarker(_ line: SafeText, from start: Int) -> Int {
         let rest = line.clusters[min(start, line.clusters.count)...]
         guard rest.first?.ascii == UInt8(ascii: ">") else { return 0 }
@@ -96,7 +96,7 @@ enum Markup {
         }
     }
 
-    /// Code and links of a line; a link in code stays one, and the code goes on behind it.
+    /// Code and links of a line; a link in code stays one, and the code continues after it.
     private static func parts(of line: SafeText, from start: Int) -> [Part] {
         let links = links(in: line, from: start)
         var parts: [Part] = []
@@ -107,7 +107,7 @@ enum Markup {
                 next += 1
             }
             var begin = span.lowerBound
-            // No link goes beyond a backquote.
+            // No link extends beyond a backquote.
             while next < links.count, links[next].place.lowerBound < span.upperBound {
                 let link = links[next].place
                 if begin < link.lowerBound { parts.append(Part(place: begin..<link.lowerBound, kind: .code)) }
@@ -120,7 +120,7 @@ enum Markup {
         return parts + links[next...]
     }
 
-    /// Code between backquotes, these included: as many end it as begin it, so that it can have others.
+    /// Code with its backquotes: as many end it as begin it, so that it can contain others.
     private static func spans(of line: SafeText, from start: Int) -> [Range<Int>] {
         let clusters = line.clusters
         var runs: [Range<Int>] = []

@@ -1,30 +1,29 @@
 import Relay
 import Terminal
 
-/// Finds out whether a text calls a person: by the name, or by a word that they want to be told of.
+/// Finds out whether a text mentions a person: by the name, or by a word that they chose.
 ///
-/// A name counts as a whole word, in any case of its letters: `@bob`, `bob: hello`, `is bob here?`. It does not count
-/// in code, in links and paths, nor as a part of another name (`bob-smith`, `bob@example.org`, `bob.example.org`). A
-/// name of one or two letters may be a word of the language, and what many machines call an account (`root`, `admin`)
-/// is one; it counts behind an `@`, or at a line's beginning before `:` or `,`.
+/// A name counts as a whole word, regardless of case: `@bob`, `bob: hello`, `is bob here?`. It does not count in code,
+/// in links and paths, nor as a part of another name (`bob-smith`, `bob@example.org`, `bob.example.org`). A name of one
+/// or two letters may be an ordinary word, and so are common names of accounts (`root`, `admin`); these count only
+/// after an `@`, or at a line's beginning before `:` or `,`.
 ///
-/// Anybody can write a text, so the work on one is bounded.
+/// Anyone can write a text, so the work on one is bounded.
 struct Mention: Hashable, Sendable {
-    /// So many bytes of a text are looked at.
+    /// The most bytes of a text that are searched.
     static let byteLimit = 16_384
-    /// So many words are looked for.
+    /// The most words that are searched for.
     static let wordLimit = 100
 
     private struct Term: Hashable, Sendable {
         let scalars: [Unicode.Scalar]
-        /// The same as bytes, where they are ASCII: by these most texts are passed over.
+        /// The same as bytes if they are ASCII: these rule out most texts.
         let ascii: [UInt8]?
         /// Whether the word alone is not enough.
         let needsAddress: Bool
     }
 
-    /// Accounts that machines have by themselves or by habit, and whose names are words that people write of something
-    /// else.
+    /// Accounts that machines have by default or by habit, whose names are words that people write of something else.
     private static let accounts: Set<String> = [
         "root", "admin", "administrator", "user", "guest", "test", "tester", "system", "operator", "staff", "service",
         "server", "client", "host", "local", "default", "demo", "dev", "build", "builder", "backup", "mail", "news",
@@ -34,7 +33,7 @@ struct Mention: Hashable, Sendable {
 
     private let terms: [Term]
 
-    /// An empty name is never called; `words` are others that the person wants to be told of.
+    /// An empty name is never mentioned; `words` are others to look for.
     init(name: String = "", words: [String] = []) {
         var terms: [Term] = []
         for (place, word) in ([name] + words.prefix(Self.wordLimit)).enumerated() {
@@ -55,7 +54,7 @@ struct Mention: Hashable, Sendable {
         return possible.contains { Self.place(of: $0, in: plain) != nil }
     }
 
-    /// The parts of a line that call the person, by its scalars. Whether they are code or in a link is not looked at.
+    /// The parts of a line that mention the person, by its scalars. Code and links are not left out.
     func places(in line: [Unicode.Scalar]) -> [Range<Int>] {
         let text = line.prefix(Self.byteLimit).map(Self.small)
         return terms.flatMap { term in
@@ -73,7 +72,7 @@ struct Mention: Hashable, Sendable {
     private static func mayHave(_ term: Term, _ text: String) -> Bool {
         guard let wanted = term.ascii, let first = wanted.first else { return true }
         let looked: Bool? = text.utf8.withContiguousStorageIfAvailable { bytes in
-            // A term may begin at the last byte that is looked at.
+            // A term may begin at the last byte that is searched.
             let starts = min(byteLimit, bytes.count - wanted.count + 1)
             var start = 0
             while start < starts {
@@ -86,11 +85,11 @@ struct Mention: Hashable, Sendable {
             }
             return false
         }
-        // A text of another kind of storage is looked at as a whole.
+        // A text in another kind of storage is searched in full.
         return looked ?? true
     }
 
-    /// Where a term is called next in a text without code and links, from a place on.
+    /// The next mention of a term in a text without code and links, from a place on.
     private static func place(of term: Term, in text: [Unicode.Scalar], from first: Int = 0) -> Range<Int>? {
         let count = term.scalars.count
         guard count > 0, text.count - first >= count else { return nil }
@@ -112,12 +111,12 @@ struct Mention: Hashable, Sendable {
         guard let next else { return true }
         if SearchText.isUnspaced(next) || SearchText.isUnspaced(edge) { return true }
         if isWord(next) { return false }
-        // These make one name of what is on their both sides.
+        // These join what is on both sides of them into one name.
         guard next == "-" || next == "." || next == "@" || next == "+", let beyond else { return true }
         return !isWord(beyond)
     }
 
-    /// Whether what stands there is spoken to.
+    /// Whether the word there is addressed.
     private static func isAddressed(_ text: [Unicode.Scalar], _ start: Int, _ end: Int) -> Bool {
         if start > 0, text[start - 1] == "@" { return true }
         guard end < text.count, text[end] == ":" || text[end] == "," else { return false }
@@ -127,7 +126,7 @@ struct Mention: Hashable, Sendable {
 
     // MARK: What is text
 
-    /// The text in small letters, with a blank for each piece of code, each link and each path.
+    /// The text in lowercase, with a blank for each piece of code, each link and each path.
     private static func plain(_ text: String) -> [Unicode.Scalar] {
         var result: [Unicode.Scalar] = []
         var isFenced = false
@@ -142,7 +141,7 @@ struct Mention: Hashable, Sendable {
             guard !isFenced else { continue }
             let pieces = line.split(separator: "`", omittingEmptySubsequences: false)
             for (place, piece) in pieces.enumerated() {
-                // What the last of an odd number of backquotes begins is no code.
+                // The last of an odd number of backquotes begins no code.
                 let isCode = !place.isMultiple(of: 2) && place < pieces.count - 1
                 guard !isCode else {
                     result.append(" ")
@@ -157,7 +156,7 @@ struct Mention: Hashable, Sendable {
         return result
     }
 
-    /// Whether a run of characters without blanks is a link, a path or an address of mail.
+    /// Whether a run of characters without blanks is a link, a path or a mail address.
     private static func isLink(_ token: ArraySlice<Unicode.Scalar>) -> Bool {
         let bare = token.drop { "(<[{\"'".unicodeScalars.contains($0) }
         guard bare.count > 3 else { return false }

@@ -1,11 +1,11 @@
 import Relay
 
-/// Finds the parts of a text for which a search has found it.
+/// Finds the parts of a text that a search has matched.
 ///
-/// The search itself says only that a text has what is looked for. Here the text is read as the search reads it: words
-/// are letters and digits, their case and marks do not count, and each Chinese, Japanese or Korean character is a word.
+/// The search itself says only that a text matches. Here the text is read as the search reads it: words are letters and
+/// digits, their case and marks do not count, and each Chinese, Japanese or Korean character is a word.
 struct SearchMatch {
-    /// Only so much of a text is looked at.
+    /// The most scalars of a text that are searched.
     private static let maximumLength = 100_000
 
     private typealias Word = (place: Range<String.Index>, letters: [String])
@@ -14,7 +14,7 @@ struct SearchMatch {
         var words: [[String]]
         var isWhole: Bool
 
-        /// Whether the words of a text have this from one of them on.
+        /// Whether the words of a text match this from one of them on.
         func stands(at start: Int, of text: [Word]) -> Bool {
             guard !words.isEmpty, start + words.count <= text.count else { return false }
             return words.indices.allSatisfy { offset in
@@ -33,13 +33,12 @@ struct SearchMatch {
         }
     }
 
-    /// The first part of a text that is looked for, as it stands there; nil where there is none, or the query has no
-    /// words but filters.
+    /// The first part of a text that matches, as written there; nil if there is none, or the query has only filters.
     func part(of text: String) -> String? {
         parts(of: text, limit: 1).first.map { String(text.unicodeScalars[$0]) }
     }
 
-    /// The parts of a text that are looked for, in their order and apart from each other.
+    /// The parts of a text that match, in order and without overlaps.
     func parts(of text: String, limit: Int = 64) -> [Range<String.Index>] {
         guard !terms.isEmpty else { return [] }
         let words = Self.words(of: text)
@@ -86,7 +85,7 @@ struct SearchMatch {
     static func letter(_ scalar: Unicode.Scalar) -> String {
         let small = scalar.properties.lowercaseMapping
         guard !scalar.isASCII, let name = small.unicodeScalars.first?.properties.name else { return small }
-        // é is called LATIN SMALL LETTER E WITH ACUTE.
+        // The name of é is LATIN SMALL LETTER E WITH ACUTE.
         let parts = name.split(separator: " ").prefix { $0 != "WITH" }
         if parts.count == 4, parts.starts(with: ["LATIN", "SMALL", "LETTER"]), let letter = parts.last,
             letter.count == 1

@@ -1,8 +1,8 @@
 import Relay
 
 extension SearchQuery {
-    /// What is missing behind a filter's colon, in a sentence; nil where nothing is. A filter without a value counts as
-    /// a word, and finding nothing of it would say nothing of the mistake.
+    /// Says which value is missing after a filter's colon; nil if none is. A filter without a value counts as a word,
+    /// and finding nothing for it would not reveal the mistake.
     static func missingValue(in text: String) -> String? {
         switch filterWithoutValue(in: text) {
         case "from"?: "from: needs a name right behind it, as in from:bob."

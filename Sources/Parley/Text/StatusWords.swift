@@ -13,12 +13,12 @@ extension ConnectionStatus.State {
         }
     }
 
-    /// The state as the title line names it.
+    /// The state's name in the title line.
     var word: String { self == .initialized ? "NOT CONNECTED" : rawValue.uppercased() }
 }
 
 extension ConnectionStatus {
-    /// Whether an attempt to connect is under way. Without a network nothing is tried.
+    /// Whether an attempt to connect is in progress. Without a network nothing is tried.
     var isTrying: Bool {
         (state == .connecting || state == .reconnecting) && attempt > 0 && nextRetryAt == nil
             && reason != .networkUnavailable
@@ -29,8 +29,8 @@ extension ConnectionStatus {
         state == .initialized || state == .connecting && attempt <= 1 && reason == nil
     }
 
-    /// Whether this is news to a person after `earlier`: a state, a reason, an attempt, a wait or a silence. A round
-    /// trip measured anew is not.
+    /// Whether this is news to a person after `earlier`: a state, a reason, an attempt, a wait or a silence. A newly
+    /// measured round trip is not.
     func isNews(after earlier: ConnectionStatus?) -> Bool {
         guard let earlier else { return true }
         return state != earlier.state || reason != earlier.reason || attempt != earlier.attempt
@@ -69,7 +69,7 @@ extension ConnectionReason {
         }
     }
 
-    /// What the server or the system said, where it said something: remote text.
+    /// The explanation of the server or the system, if there is one: remote text.
     var detail: String? {
         let detail: String? =
             switch self {
@@ -92,20 +92,20 @@ extension ConnectionReason {
 struct StatusChange: Hashable, Sendable {
     let state: ConnectionStatus.State
     let reason: ConnectionReason?
-    /// Whether the reason has just been given for the same state, and nothing new speaks for it.
+    /// Whether the same reason was just given for the same state, and nothing new supports it.
     let repeatsReason: Bool
     /// Whether another state ended.
     let endsState: Bool
-    /// How long it was until the next attempt, when this was said.
+    /// How long it was until the next attempt at the time of the change.
     var wait: Duration?
     var roundTrip: Duration?
-    /// How long the server had not answered when this was said; nil where it answers.
+    /// How long the server had not answered by then; nil if it answers.
     let silence: Duration?
     private let attempt: Int
-    /// What the line says behind these figures.
+    /// What the line says after these figures.
     private let notes: [String]
 
-    /// - Parameter since: when the earlier one's state began.
+    /// - Parameter since: when the earlier state began.
     init(
         _ status: ConnectionStatus, after earlier: ConnectionStatus?, since: ContinuousClock.Instant?,
         now: ContinuousClock.Instant
@@ -117,7 +117,7 @@ struct StatusChange: Hashable, Sendable {
         roundTrip = status.roundTripTime
         silence = status.silentSince.map { $0.duration(to: now) }
         let isSameState = earlier?.state == status.state
-        // An attempt that begins has no reason of its own yet: it still carries the last failure's.
+        // An attempt that begins has no reason of its own: it still carries the last failure's.
         repeatsReason = isSameState && earlier?.reason == status.reason && status.nextRetryAt == nil
         var notes: [String] = []
         if status.isLongOutage { notes.append("long outage") }
@@ -129,7 +129,7 @@ struct StatusChange: Hashable, Sendable {
         if status.slowReaders > 0, status.slowReaders != earlier?.slowReaders {
             notes.append("too slow for what comes, \(Wording.count(status.slowReaders, "time"))")
         }
-        // The wait for the first call to connect is of no interest.
+        // The wait for the first call to connect does not matter.
         if let earlier, let since, !isSameState, earlier.state != .initialized {
             endsState = true
             notes.append("after \(Wording.length(since.duration(to: now))) \(earlier.state.word.lowercased())")

@@ -1,13 +1,13 @@
 import Terminal
 
-/// Finds letters in a text wherever they stand, whatever their case and marks.
+/// Finds letters anywhere in a text, regardless of case and marks.
 struct TextFind: Hashable, Sendable {
     let words: String
     private let letters: [String]
 
-    /// Characters of what is looked for at most.
+    /// The most characters that are searched for.
     static let wordLimit = 256
-    /// Only so much of a text is looked at.
+    /// The most scalars of a text that are searched.
     private static let textLimit = 131_072
 
     init(_ words: String) {
@@ -17,7 +17,7 @@ struct TextFind: Hashable, Sendable {
 
     func isIn(_ text: String) -> Bool { !places(in: text, limit: 1).isEmpty }
 
-    /// The columns of a line in which it stands.
+    /// The columns of a line in which the letters are.
     func columns(of line: SafeText) -> [Range<Int>] {
         let text = line.description
         let scalars = text.unicodeScalars
@@ -44,7 +44,7 @@ struct TextFind: Hashable, Sendable {
         return places
     }
 
-    /// The scalars without case and marks; marks that stand alone are part of what they stand on.
+    /// The scalars without case and marks; combining marks belong to the letter before them.
     private static func letters(of text: String) -> [(letter: String, place: Range<String.Index>)] {
         let scalars = text.unicodeScalars
         var letters: [(letter: String, place: Range<String.Index>)] = []

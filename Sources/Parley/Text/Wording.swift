@@ -57,7 +57,7 @@ enum Wording {
         return "\(seconds / unit) \(unit == 1 ? "s" : unit == 60 ? "min" : "h")"
     }
 
-    /// How much longer it has to last until ``elapsed(_:)`` says something else.
+    /// The time until ``elapsed(_:)`` says something else.
     static func untilElapsedChanges(_ duration: Duration) -> Duration {
         let microseconds = clampedMicroseconds(duration)
         let unit = elapsedUnit(microseconds / 1_000_000) * 1_000_000

@@ -1,12 +1,12 @@
 import Terminal
 
-/// What is known of how the screen has to look, and the theme that follows from it: the configuration's word counts
-/// first, then the terminal's, then the environment's.
+/// What is known of how the screen should look, and the theme that follows: the configuration comes first, then the
+/// terminal's reply, then the environment.
 ///
-/// The first frame does not wait for the terminal: without its word, and without any other, it is drawn in what can be
-/// read on black and on white.
+/// The first frame does not wait for the terminal: without a reply or anything else to go by, it is drawn in colours
+/// that can be read on black and on white.
 struct Appearance: Hashable, Sendable {
-    /// The configuration's word on colours; what the terminal said is kept while it changes.
+    /// The configured colours; the terminal's reply is kept while they change.
     var setting: ThemeSetting
     var symbols: SymbolSetting
     private let lacksSymbols: Bool
@@ -20,13 +20,13 @@ struct Appearance: Hashable, Sendable {
         supposed = Self.ground(environment)
     }
 
-    /// Whether the terminal's word would change anything.
+    /// Whether the terminal's reply would change anything.
     var asksTerminal: Bool { setting == .auto || setting == .highContrast }
 
     /// Whether symbols and lines are drawn in ASCII.
     var usesPlainSymbols: Bool { symbols == .ascii || symbols == .auto && lacksSymbols }
 
-    /// Takes the terminal's word, however late it comes; true when the theme has to be made anew.
+    /// Handles a reply of the terminal, however late it is; true if the theme has to be made again.
     mutating func take(_ reply: TerminalReply) -> Bool {
         guard case .background(let color) = reply, color != told else { return false }
         told = color
@@ -43,7 +43,7 @@ struct Appearance: Hashable, Sendable {
 
     // MARK: The environment
 
-    /// rxvt and some others say which of 16 entries text and ground have, as in `15;0` or `15;default;0`.
+    /// rxvt and some others tell the palette entries of text and ground, as in `15;0` or `15;default;0`.
     private static func ground(_ environment: [String: String]) -> Ground? {
         if let last = environment["COLORFGBG"]?.split(separator: ";", omittingEmptySubsequences: false).last,
             let entry = Int(last)
@@ -54,12 +54,12 @@ struct Appearance: Hashable, Sendable {
             default: break
             }
         }
-        // The console has no other ground, and nobody to ask.
+        // The console has no other ground, and cannot be asked.
         return environment["TERM"] == "linux" ? Ground(.black) : nil
     }
 
-    /// The first of the three variables that is set decides, as for every program. Where none is, nothing is known, and
-    /// terminals that show UTF-8 are the rule.
+    /// The first of the three variables that is set decides, as for every program. If none is, UTF-8 is assumed, which
+    /// most terminals show.
     private static func lacksSymbols(_ environment: [String: String]) -> Bool {
         let set = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { environment[$0] }.first { !$0.isEmpty }
         guard let set else { return false }

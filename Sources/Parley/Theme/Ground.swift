@@ -1,6 +1,6 @@
 import Terminal
 
-/// What text stands on, as far as it is known: how light or dark a colour has to be to be read there.
+/// The background of text, as far as it is known: how light or dark a colour has to be to be read on it.
 struct Ground: Hashable, Sendable {
     /// Text has to be lighter than this.
     private var darkest: RGB?
@@ -11,11 +11,11 @@ struct Ground: Hashable, Sendable {
     static let dark = Ground(darkest: RGB(0x2E3440))
     /// A light ground: white, and every light scheme down to Solarized's darker one.
     static let light = Ground(lightest: RGB(0xEEE8D5))
-    /// A ground that may be black or white. What can be read on both is few colours of middling lightness.
+    /// A ground that may be black or white. Few colours, of middling lightness, can be read on both.
     static let unknown = Ground(darkest: .black, lightest: .white)
 
-    /// How the ground looks on a terminal with a palette of 16, whose black and white are entries of it. Schemes with
-    /// grounds of their own come with terminals that have more colours.
+    /// The ground on a terminal with a palette of 16, where black and white are entries of the palette. Schemes with
+    /// other grounds need terminals with more colours.
     var withBasicPalette: Ground {
         switch self {
         case .dark: Ground(.black)
@@ -24,7 +24,7 @@ struct Ground: Hashable, Sendable {
         }
     }
 
-    /// The luminances of text that has at least this contrast with the ground; nil where there is none.
+    /// The luminances of text that has at least this contrast with the ground; nil if there are none.
     func luminances(contrast ratio: Double) -> ClosedRange<Double>? {
         let least = darkest.map { ratio * ($0.luminance + 0.05) - 0.05 } ?? 0
         let most = lightest.map { ($0.luminance + 0.05) / ratio - 0.05 } ?? 1
@@ -34,7 +34,7 @@ struct Ground: Hashable, Sendable {
 }
 
 extension Ground {
-    /// A ground of just this colour. On any colour either black or white has a contrast of 4.58 or more.
+    /// A ground of exactly this colour. On any colour either black or white has a contrast of 4.58 or more.
     init(_ color: RGB) {
         let isDark = color.contrast(with: .white) >= color.contrast(with: .black)
         self = isDark ? Ground(darkest: color) : Ground(lightest: color)
@@ -42,7 +42,7 @@ extension Ground {
 }
 
 extension RGB {
-    /// The colour made lighter or darker, as little as it takes to come within `luminances`; its hue stays.
+    /// The colour, lightened or darkened just enough to be within `luminances`; its hue stays.
     func fitted(into luminances: ClosedRange<Double>) -> RGB {
         let luminance = luminance
         guard !luminances.contains(luminance) else { return self }

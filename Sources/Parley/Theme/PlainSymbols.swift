@@ -1,5 +1,5 @@
-/// Symbols and lines in ASCII, for terminals and fonts without them. Each takes one column, as what it stands for, so
-/// the screen's layout stays. Text that people write has the same substitutes and is otherwise left alone.
+/// ASCII substitutes for symbols and lines, for terminals and fonts without them. Each takes one column, as what it
+/// replaces does, so that the layout stays. They apply to people's texts as well, which are otherwise left alone.
 enum PlainSymbols {
     static let table: [Unicode.Scalar: Unicode.Scalar] = [
         // Lines and blocks.

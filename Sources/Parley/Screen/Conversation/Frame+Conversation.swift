@@ -56,7 +56,6 @@ extension Frame {
             draw(line, in: row, widths, isNamed ? names : nil)
         }
         let selected = model.selectedRow?.position
-        let selected = model.selectedRow?.position
         for (offset, line) in lines.enumerated() where selected != nil && line.row?.position == selected {
             drawSelection(Rect(row: first + offset, column: area.column, rows: 1, columns: area.columns))
         }

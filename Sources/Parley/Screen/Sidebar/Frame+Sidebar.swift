@@ -3,7 +3,7 @@ import Terminal
 
 extension Frame {
     func drawSidebar(_ area: Rect) {
-        // Beside the main pane nothing is drawn there yet.
+        // Beside the main pane, nothing is drawn there yet.
         if layout.divider == nil { canvas.fill(area) }
         let shown = model.shownSidebarIndex
         for offset in 0..<area.rows {
@@ -12,15 +12,14 @@ extension Frame {
             let line = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
             drawSidebarRow(row, in: line, isShown: index == shown)
             guard model.screen.focus == .sidebar, index == model.screen.sidebar.cursor else { continue }
-            let selection = theme.selection(over:)
-            canvas.restyle(line) { $0 = selection($0) }
+            drawSelection(line)
             canvas.cursor = Position(row: line.row, column: line.column)
         }
         let first = model.screen.sidebar.firstVisible
         drawMoreMarks(area, above: first > 0, below: first + area.rows < model.sidebarCount)
     }
 
-    /// The names of the topics in view that may have to be cut: each has to be told from the others.
+    /// The names of topics in view that may have to be cut, and then have to stay distinct.
     var longTopicNames: [SafeText] {
         (0..<(layout.sidebar?.rows ?? 0)).compactMap { offset in
             let row = model.sidebarRow(at: model.screen.sidebar.firstVisible + offset)
@@ -61,10 +60,10 @@ extension Frame {
         }
     }
 
-    /// The heading of a network, with the state of its connection.
+    /// Draws the heading of a network, with the state of its connection.
     private func drawHeading(of place: Int, in line: Rect) {
         let chat = model.window.chats[place]
-        // What is known of the one in front is newer than what it shows of itself to the others.
+        // The state of the network in front is newer than what it shows of itself to the others.
         let own = place == model.window.place ? statusText : nil
         let symbol = own.map { String($0.title.prefix(1)) } ?? chat.symbol
         let sign = canvas.write(
@@ -81,7 +80,7 @@ extension Frame {
         canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: style)
     }
 
-    /// - Parameter others: the topics that its name has to be told from.
+    /// - Parameter others: the topics that its name must not be mistaken for.
     private func draw(
         _ topic: ChatGlance.Topic, in line: Rect, isShown: Bool = false,
         beside others: @autoclosure () -> [SafeText]? = nil
@@ -100,10 +99,10 @@ extension Frame {
         canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
     }
 
-    /// Columns of a row beside the name.
+    /// The columns of a row beside the name.
     private static let countColumns = 7
 
-    /// What a postbox is called, with its name where there is room for both, and whether it is off.
+    /// A postbox's title, with its name if there is room for both, and whether it is off.
     private static func words(of box: Postbox, columns: Int) -> SafeText {
         let end = box.isEnabled ? "" : " (off)"
         let whole = shown(" " + box.fullName + end)
@@ -116,13 +115,13 @@ extension Frame {
         canvas.write(name, row: line.row, column: line.column + 1, style: style)
     }
 
-    /// Whether something is being written there, whether it is muted, and what is unread.
+    /// The signs of a draft and of muting, and what is unread.
     private func marks(_ hasText: Bool, isMuted: Bool = false, _ unread: String) -> String {
         guard hasText || isMuted else { return unread }
         return [hasText ? "✎" : "", isMuted ? "⊘" : "", unread].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    /// What is unread, and beside it all that there are, where that is more and there is room for it.
+    /// Draws the number of unread letters, and of all if that is larger and there is room for it.
     private func drawCount(_ count: Int, of total: Int, besides name: SafeText, in line: Rect) {
         let text = Wording.compact(count)
         let style = count > 0 ? theme.unread : theme.dimmed
@@ -134,7 +133,7 @@ extension Frame {
         canvas.write(shown, row: line.row, column: end - shown.count, style: theme.dimmed)
     }
 
-    /// Arrows where rows are out of view.
+    /// Draws arrows where rows are out of view.
     func drawMoreMarks(_ area: Rect, above: Bool, below: Bool) {
         guard !area.isEmpty else { return }
         if above {
@@ -147,7 +146,7 @@ extension Frame {
 }
 
 extension Conversation {
-    /// What is unread, in at most five columns: `9`, `@2 9`, or `@2` where both are too much.
+    /// What is unread, in at most five columns: `9`, `@2 9`, or `@2` if there is no room for both.
     var unreadWords: String { Self.unreadWords(unread, mentions: mentions.count) }
 
     static func unreadWords(_ unread: Int, mentions: Int) -> String {

@@ -1,7 +1,7 @@
 import Relay
 
 enum SidebarRow: Hashable, Sendable {
-    /// The heading of the topics; beside other networks that of their own one.
+    /// The heading of the topics; beside other networks, that of their network.
     case topicsHeading
     /// A joined topic, by its index in the list, wherever it is shown.
     case topic(Int)
@@ -9,11 +9,11 @@ enum SidebarRow: Hashable, Sendable {
     case allLetters
     /// One postbox, by its place in the list.
     case postbox(Int)
-    /// The heading of another network's chat, by that one's place in the window.
+    /// The heading of another network's chat, by its place in the window.
     case chat(Int)
-    /// A topic of another one, by its place there.
+    /// A topic of another network, by its place there.
     case topicElsewhere(chat: Int, Int)
-    /// The letters of another one.
+    /// The letters of another network.
     case lettersElsewhere(chat: Int)
 
     var isSelectable: Bool { self != .topicsHeading }
@@ -24,7 +24,7 @@ extension ChatModel {
 
     private var ownSidebarCount: Int { network.conversations.count + network.inbox.boxes.count + 2 }
 
-    /// The rows of the networks that stand above this one.
+    /// The number of rows of networks above this one.
     var sidebarStart: Int { window.chats.prefix(window.place).reduce(0) { $0 + $1.rows } }
 
     /// The row of a network's heading.
@@ -59,7 +59,7 @@ extension ChatModel {
         return index == heading ? .allLetters : .postbox(index - heading - 1)
     }
 
-    /// The row of what is shown, or else of what that lies over; nil where neither has one.
+    /// The row of what is shown, or else of what that covers; nil if neither has one.
     var shownSidebarIndex: Int? {
         var view = screen.viewBelowReader
         if view.liesOver, ownSidebarIndex(of: view) == nil, let origin = screen.trail.first { view = origin }
@@ -76,7 +76,7 @@ extension ChatModel {
         }
     }
 
-    /// The nearest row that the cursor can be on, from a place of it on in a direction; that place where none is.
+    /// The nearest row in a direction that the cursor can be on; `index` itself if there is none.
     func sidebarRow(from index: Int, by step: Int) -> Int {
         var next = index + step
         while let row = sidebarRow(at: next) {
