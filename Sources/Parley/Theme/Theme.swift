@@ -1,13 +1,13 @@
 import Terminal
 
-/// The styles of the screen's parts on one terminal: the roles' description, rendered with the colours that are there
-/// on the ground that they stand on. A style never carries a meaning alone: a symbol or a word says the same.
+/// The styles of the screen's parts on one terminal: the roles' looks, rendered in the terminal's colours on its
+/// ground. A style never carries a meaning alone: a symbol or a word says the same.
 ///
-/// - From 256 colours on, each is fitted to the ground, so that it can be read there: with 256, the nearest entry that
-///   can is taken, and with direct colour the fitted colour itself. The first sixteen entries are the terminal's own
-///   and are not used then.
-/// - With 8 or 16, entries are taken that can be read in the usual palettes (`BasicPalette`).
-/// - Without any, attributes alone remain.
+/// - From 256 colours on, each is fitted to the ground so that it can be read: with 256, the nearest entry that can be
+///   read is used, with direct colour the fitted colour itself. The first sixteen entries are the terminal's own and
+///   are not used then.
+/// - With 8 or 16, entries are used that can be read in the usual palettes (`BasicPalette`).
+/// - Without any, only attributes remain.
 struct Theme: Hashable, Sendable {
     enum Contrast: Hashable, Sendable {
         /// At least 4.5, WCAG's AA.
@@ -18,19 +18,19 @@ struct Theme: Hashable, Sendable {
         var ratio: Double { self == .high ? 7 : 4.5 }
     }
 
-    /// How unlike two names' colours are at least, in OKLab.
+    /// The least distance between two names' colours, in OKLab.
     static let nameDistance = 0.09
 
-    /// Colours for names; none where colours are off.
+    /// Colours for names; none if colours are off.
     let names: [Color]
-    /// The characters that stand for symbols; nil where the terminal shows them all.
+    /// The substitutes for symbols; nil if the terminal shows them all.
     var substitutes: [Unicode.Scalar: Unicode.Scalar]?
-    /// One for each role, in their order.
+    /// One for each role, in order.
     let styles: [Style]
     /// Entries of a palette of 16 that bold makes so bright that they cannot be read.
     var fadesInBold: Set<Color> = []
 
-    /// What can be read whatever the terminal's ground is, in 256 colours.
+    /// Can be read whatever the terminal's ground is, in 256 colours.
     static let standard = Theme(colors: 256)
 
     /// For NO_COLOR and terminals without colours: attributes only.
@@ -45,26 +45,26 @@ struct Theme: Hashable, Sendable {
         Style(foreground: mention.foreground, attributes: mention.attributes.subtracting(.reverse))
     }
 
-    /// What a search has found in a text.
+    /// The style of a search match in a text.
     func found(in style: Style) -> Style {
         var style = emphasized(style)
         style.attributes.insert(.underline)
         return style
     }
 
-    /// The selected row: reversed in one colour, since reversed words of several would be a patchwork.
+    /// The selected row: reversed in one colour, since reversed text of several would be a patchwork.
     func selection(over style: Style) -> Style {
         Style(attributes: style.attributes.subtracting(.dim).union(.reverse))
     }
 
-    /// The style in bold, where that leaves its colour readable.
+    /// The style in bold, if its colour can still be read then.
     func emphasized(_ style: Style) -> Style {
         var style = style
         if !fadesInBold.contains(style.foreground) { style.attributes.insert(.bold) }
         return style
     }
 
-    /// The style of a name, the same for the same name every day on the same terminal.
+    /// The style of a name, the same every day on the same terminal.
     func style(ofName name: String) -> Style {
         guard !names.isEmpty else { return .plain }
         return Style(foreground: names[Int(StableHash.of(name) % UInt64(names.count))])
@@ -115,16 +115,16 @@ extension Theme {
     var link: Style { self[.link] }
 }
 
-/// The colours that can be read on a ground, of those that a terminal has.
+/// The colours of a terminal that can be read on a ground.
 private struct Ink {
     private enum Depth { case basic, indexed, direct }
 
     private let depth: Depth
     private let contrast: Theme.Contrast
-    /// The luminances that can be read; nil where none has the contrast that is wanted.
+    /// The luminances that can be read; nil if none has the wanted contrast.
     private let luminances: ClosedRange<Double>?
-    /// The luminances for what the program says by a colour. Where the ground may be black or white and the colours are
-    /// few, those with the whole contrast on both look alike, so these have a little less.
+    /// The luminances of colours with a meaning. If the ground may be black or white and the colours are few, those
+    /// with full contrast on both look alike, so these have a little less.
     private let toneLuminances: ClosedRange<Double>?
     /// The entries of 256 that have one of these.
     private let entries: [(number: UInt8, luminance: Double, place: RGB.Perceived)]
@@ -149,7 +149,7 @@ private struct Ink {
         }
     }
 
-    /// The colour for a tone; the terminal's own where none can be read.
+    /// The colour of a tone; the terminal's own if none can be read.
     func color(_ tone: Tone) -> Color {
         guard let luminances = toneLuminances, tone != .quiet || contrast == .standard, let colors = tone.colors
         else { return .standard }
@@ -198,7 +198,7 @@ private struct Ink {
         return Set((UInt8(0)..<8).filter { !BasicPalette.isReadable($0 + 8, in: luminances) }.map { .indexed($0) })
     }
 
-    /// The entry of 256 that looks most like a colour; its hue counts for more than how light it is, which was fitted.
+    /// The entry of 256 that looks most like a colour. Its hue counts more than its lightness, which was fitted.
     private func nearest(to color: RGB, in luminances: ClosedRange<Double>) -> UInt8? {
         let place = color.perceived
         let readable = entries.lazy.filter { luminances.contains($0.luminance) }

@@ -1,6 +1,6 @@
 import Terminal
 
-/// A part of the screen that has a look of its own. What it looks like is said here once, for every terminal.
+/// A part of the screen with a look of its own, which is defined here once for every terminal.
 enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
     case title, connected, waiting, broken, heading, rule, unread
     /// The person's name in a mention.
@@ -9,8 +9,8 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
     /// Parts of a message.
     case code, quote, link
 
-    /// Its colour, its attributes beside that, and those where there are no colours. How faint a terminal draws what is
-    /// dim is its own affair, so nothing that is to be read is.
+    /// Its colour, its attributes besides, and those without colours. Terminals differ in how faint dim text is, so
+    /// nothing that is meant to be read is dim.
     var look: (tone: Tone, attributes: Attributes, colorless: Attributes) {
         switch self {
         case .title, .own: (.plain, .bold, .bold)
@@ -33,7 +33,7 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// A colour of the theme, by what it says. A colour never says it alone: a symbol or a word says the same.
+/// A colour of the theme, by its meaning. A colour never carries that alone: a symbol or a word says the same.
 enum Tone: CaseIterable, Hashable, Sendable {
     /// The terminal's own colour of text.
     case plain
@@ -46,12 +46,12 @@ enum Tone: CaseIterable, Hashable, Sendable {
     case calling
     /// Something failed, or is lost.
     case bad
-    /// What is there to be found, not to be noticed.
+    /// There to be found, not to be noticed.
     case quiet
 
-    /// The colour at its best on a dark ground, before it is fitted to that, and for a ground that is light, or may be:
-    /// as deep as it can be, since pale ones look alike once they are dark enough. Of the entries of a palette of 16,
-    /// best first, one is taken that can be read. Nil for the terminal's own.
+    /// The colour at its best on a dark ground, before it is fitted, and for a ground that is light, or may be: as deep
+    /// as possible, since pale ones look alike once they are dark enough. Of the entries of a palette of 16, best
+    /// first, the first that can be read is used. Nil for the terminal's own.
     var colors: (color: RGB, deep: RGB, basic: [UInt8])? {
         switch self {
         case .plain: nil
@@ -65,7 +65,7 @@ enum Tone: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Colours for people's names, best first; of those that look alike on a ground only the first is taken.
+    /// Colours for people's names, best first; of those that look alike on a ground, only the first is used.
     static let names =
         ([
             0x5FAF5F, 0xFFAF5F, 0x5FAFFF, 0xD75FD7, 0xAFAF00, 0x00AFAF, 0xFF875F, 0xAF87FF, 0xFF5FAF, 0x87D7FF,

@@ -1,8 +1,8 @@
 import Terminal
 
-/// How the screen is coloured, as the configuration file has it.
+/// The colours of the screen, a value in the configuration file.
 enum ThemeSetting: String, CaseIterable, Hashable, Sendable, Decodable {
-    /// For the terminal's ground, which it is asked for.
+    /// For the ground that the terminal reports.
     case auto
     case dark
     case light
@@ -15,7 +15,7 @@ enum ThemeSetting: String, CaseIterable, Hashable, Sendable, Decodable {
 
     init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "theme") }
 
-    /// The ground that it names, and how much text stands out on it.
+    /// The ground that it names, and the contrast of text on it.
     var look: (ground: Ground?, contrast: Theme.Contrast) {
         switch self {
         case .auto, .colorless: (nil, .standard)
@@ -28,9 +28,9 @@ enum ThemeSetting: String, CaseIterable, Hashable, Sendable, Decodable {
     }
 }
 
-/// Which characters the screen is drawn with, as the configuration file has it.
+/// The characters that the screen is drawn with, a value in the configuration file.
 enum SymbolSetting: String, CaseIterable, Hashable, Sendable, Decodable {
-    /// ASCII where the locale has no UTF-8.
+    /// ASCII if the locale is not UTF-8.
     case auto
     case unicode
     case ascii
@@ -38,9 +38,9 @@ enum SymbolSetting: String, CaseIterable, Hashable, Sendable, Decodable {
     init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "set of symbols") }
 }
 
-/// Whether the terminal is told where links lead, as the configuration file has it.
+/// Whether the terminal is told where links lead, a value in the configuration file.
 enum LinkSetting: String, CaseIterable, Hashable, Sendable, Decodable {
-    /// Where its type takes them.
+    /// If its type supports them.
     case auto
     /// Whatever its type is.
     case osc8
@@ -58,7 +58,7 @@ enum LinkSetting: String, CaseIterable, Hashable, Sendable, Decodable {
 }
 
 extension RawRepresentable where RawValue == String, Self: CaseIterable {
-    /// The case that a text names; the error lists what there is.
+    /// The case that a text names; the error lists all cases.
     static func named(in decoder: any Decoder, kind: String) throws -> Self {
         let name = try decoder.singleValueContainer().decode(String.self)
         if let value = Self(rawValue: name) { return value }

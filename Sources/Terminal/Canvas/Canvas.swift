@@ -1,20 +1,20 @@
 import Platform
 
-/// A grid of cells: what views draw on, what the session shows, what golden tests read.
+/// A grid of cells that views draw on, the session shows and golden tests read.
 ///
 /// A value without any terminal behind it. Everything written is clipped to the canvas, and the two halves of a wide
 /// character are always side by side: one that would be cut becomes blank.
 public struct Canvas: Hashable, Sendable {
     /// The canvas's extent.
     public let size: Size
-    /// The cursor's place, or nil when it is hidden. Outside the canvas it counts as hidden.
+    /// The cursor's place; hidden if nil or outside the canvas.
     public var cursor: Position?
-    /// Row by row, each up to the last column that was written: behind it all is blank. Most of most screens is.
+    /// The cells of each row, up to the last column written: the rest is blank, as most of most screens is.
     private var lines: [[Cell]]
-    /// Where cells lead to, by the numbers in their styles from 1 on.
+    /// The targets of links, by the numbers in cells' styles, from 1.
     private(set) var links: [LinkTarget] = []
 
-    /// As many links as a style has numbers for.
+    /// The largest link number that a style has room for.
     private static let linkLimit = 127
 
     /// Makes a blank canvas.
@@ -41,7 +41,7 @@ public struct Canvas: Hashable, Sendable {
             && left.lines.indices.allSatisfy { left.hasSameCells(as: right, inRow: $0) }
     }
 
-    /// Takes its measures and its cursor, which canvases that show the same have in common.
+    /// Hashes the size and the cursor, which canvases that show the same have in common.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(size)
         hasher.combine(cursor)
@@ -54,7 +54,7 @@ public struct Canvas: Hashable, Sendable {
         write("  ", row: row, column: column - 1, style: self[row, column].style)
     }
 
-    /// The whole canvas.
+    /// The entire canvas.
     public var bounds: Rect { Rect(size) }
 
     /// The cell at a place; a blank one outside the canvas.
@@ -63,11 +63,10 @@ public struct Canvas: Hashable, Sendable {
         return lines[row][column]
     }
 
-    /// Writes `text` with its first column at `column`, which may lie left of the canvas.
+    /// Writes `text` with its first column at `column`, which may be left of the canvas.
     ///
-    /// - Parameter width: the most columns that may be written, counted from `column`; nil for no other limit than the
-    ///   canvas.
-    /// - Returns: the columns that the text takes from `column`, those clipped away on the left included.
+    /// - Parameter width: the most columns to write, counted from `column`; nil if only the canvas limits them.
+    /// - Returns: the columns that the text takes from `column`, including those clipped on the left.
     @discardableResult
     public mutating func write(
         _ text: SafeText, row: Int, column: Int, width: Int? = nil, style: Style = .plain
@@ -91,7 +90,7 @@ public struct Canvas: Hashable, Sendable {
         }
     }
 
-    /// Writes a text of the program's own; it goes through the gate as well.
+    /// Writes a text of the program's own; it passes the gate as well.
     @discardableResult
     public mutating func write(
         _ literal: String, row: Int, column: Int, width: Int? = nil, style: Style = .plain
@@ -111,7 +110,7 @@ public struct Canvas: Hashable, Sendable {
         }
     }
 
-    /// Fills a rectangle with one character; a wide one takes two columns each, and an odd column stays blank.
+    /// Fills a rectangle with one character. A wide one takes two columns, and an odd column stays blank.
     public mutating func fill(_ rect: Rect, with character: Character = " ", style: Style = .plain) {
         let area = rect.intersection(bounds)
         guard !area.isEmpty else { return }
@@ -136,7 +135,7 @@ public struct Canvas: Hashable, Sendable {
         let cell = Cell(cluster: cluster, style: style)
         for row in area.row..<area.endRow {
             changeRow(row, upTo: area.endColumn) { cells in
-                // At its two ends alone can a wide character be cut.
+                // A wide character can be cut only at the two ends.
                 Self.put(cluster, style, at: area.column, in: cells)
                 Self.put(cluster, style, at: area.endColumn - 1, in: cells)
                 guard area.columns > 2 else { return }
@@ -145,7 +144,7 @@ public struct Canvas: Hashable, Sendable {
         }
     }
 
-    /// Changes the style of every cell in a rectangle and leaves what they show.
+    /// Changes the style of every cell in a rectangle, but not its text.
     public mutating func restyle(_ rect: Rect, _ change: (inout Style) -> Void) {
         let area = rect.intersection(bounds)
         guard !area.isEmpty else { return }
@@ -156,8 +155,8 @@ public struct Canvas: Hashable, Sendable {
         }
     }
 
-    /// Makes the cells of a rectangle lead to an address, until something else is written there. On a canvas with
-    /// very many links the last ones lead nowhere.
+    /// Links the cells of a rectangle to an address, until something else is written there. A canvas holds up to 127
+    /// addresses; further ones are ignored.
     public mutating func link(_ rect: Rect, to target: LinkTarget) {
         var number = (links.firstIndex(of: target) ?? links.count) + 1
         if number > links.count {
@@ -166,13 +165,13 @@ public struct Canvas: Hashable, Sendable {
         restyle(rect) { $0.link = number }
     }
 
-    /// Where a cell leads to.
+    /// The address that a cell links to; nil if there is none.
     package func target(row: Int, column: Int) -> LinkTarget? {
         let number = self[row, column].style.link
         return number > 0 && number <= links.count ? links[number - 1] : nil
     }
 
-    /// Draws other characters in the place of some, cell by cell. What takes two columns, and what has marks, stays.
+    /// Replaces characters, cell by cell. Those that are wide or have combining marks stay.
     public mutating func substitute(_ table: [Unicode.Scalar: Unicode.Scalar]) {
         for row in lines.indices {
             for column in lines[row].indices {
@@ -197,7 +196,7 @@ public struct Canvas: Hashable, Sendable {
     /// The text of all rows, without blanks at their ends.
     public var rows: [String] { (0..<size.rows).map { text(row: $0) } }
 
-    /// True when both canvases, which have the same size, show the same in a row that they have.
+    /// Whether two canvases of the same size show the same in a row, which must be on them.
     func hasSameCells(as other: Canvas, inRow row: Int) -> Bool {
         let (line, otherLine) = (lines[row], other.lines[row])
         let shared = min(line.count, otherLine.count)
@@ -211,8 +210,8 @@ public struct Canvas: Hashable, Sendable {
         return isSame && line[shared...].allSatisfy { $0 == .blank } && otherLine[shared...].allSatisfy { $0 == .blank }
     }
 
-    /// Changes the cells of a row that is on the canvas, at least those before the column `end`: all of them at once,
-    /// since a frame writes thousands.
+    /// Changes the cells of a row that is on the canvas, at least those before the column `end`: all at once, since a
+    /// frame writes thousands.
     @inline(__always)
     private mutating func changeRow<Result>(
         _ row: Int, upTo end: Int, _ change: (UnsafeMutableBufferPointer<Cell>) -> Result
@@ -222,7 +221,7 @@ public struct Canvas: Hashable, Sendable {
         return lines[row].withUnsafeMutableBufferPointer { change($0) }
     }
 
-    /// Puts a cluster that is known to fit into a row, and blanks the other half of each wide character that it cuts.
+    /// Puts a cluster that fits into a row, and blanks the other half of each wide character that it cuts.
     private static func put(
         _ cluster: Cluster, _ style: Style, at column: Int, in row: UnsafeMutableBufferPointer<Cell>
     ) {

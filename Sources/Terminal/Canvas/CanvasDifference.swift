@@ -1,4 +1,4 @@
-/// What changes on a screen from one canvas to the next. A pure value: the painter carries it out.
+/// The changes on a screen from one canvas to the next. A pure value, which the painter carries out.
 package struct CanvasDifference: Hashable, Sendable {
     /// Neighbouring cells of one row that all differ.
     package struct Run: Hashable, Sendable {
@@ -6,22 +6,22 @@ package struct CanvasDifference: Hashable, Sendable {
         package let columns: Range<Int>
     }
 
-    /// Where the canvases differ, from the top left, rows from top to bottom.
+    /// The cells that differ, rows from top to bottom.
     package private(set) var runs: [Run] = []
 
-    /// How many cells differ.
+    /// The number of cells that differ.
     package var cells: Int { runs.reduce(0) { $0 + $1.columns.count } }
 
-    /// How many rows have a cell that differs.
+    /// The number of rows with a cell that differs.
     package private(set) var rows = 0
 
-    /// Compares cell by cell. What lies outside `shown` counts as blank there; what of it lies outside `canvas` is no
-    /// concern of this frame.
+    /// Compares cell by cell. Cells outside `shown` count as blank there; those of `shown` outside `canvas` are
+    /// ignored.
     package init(from shown: Canvas, to canvas: Canvas) {
         let size = canvas.size
         let isSameSize = shown.size == size
         for row in 0..<size.rows {
-            // Most rows of most frames are as they were.
+            // Most rows of most frames have not changed.
             if isSameSize, canvas.hasSameCells(as: shown, inRow: row) { continue }
             let before = runs.count
             var start: Int?

@@ -1,13 +1,13 @@
-/// Decides when to draw: what the person does at once, always; what comes by itself after a pause at once, then at most
-/// once in each interval, and not at all while the terminal takes no output.
+/// Decides when to draw: what the person does always at once; news at once after a pause, then at most once in each
+/// interval, and not at all while the terminal takes no output.
 ///
-/// A pure value: the caller tells the time.
+/// A value without a clock: the caller passes the time.
 public struct FrameLimiter: Sendable {
     /// What made the screen out of date.
     public enum Cause: Sendable {
-        /// A key, a paste, the mouse, another size of the window: its frame waits for nothing.
+        /// A key, a paste, the mouse, or a new window size: its frame does not wait.
         case person
-        /// Anything that the person has not done just now.
+        /// Anything else.
         case news
     }
 
@@ -16,13 +16,13 @@ public struct FrameLimiter: Sendable {
     /// When a frame of news was drawn last.
     private var lastFrame: ContinuousClock.Instant?
     private var lastCost = Duration.zero
-    /// True when something changed that no frame has shown.
+    /// Whether something changed that no frame has shown.
     private(set) var needsFrame = false
-    /// True when that is something that the person did.
+    /// Whether the person did that.
     public private(set) var needsFrameNow = false
 
-    /// Of the time, at most this part goes into frames of news: one that took long, as it does where the terminal is
-    /// behind a slow line, is followed by a longer pause, in which keys are shown.
+    /// Frames of news take at most one part in this many of the time: a frame that took long, as it does on a slow
+    /// line, is followed by a longer pause, in which keys are shown.
     private static let share = 4
     private static let longestPause = Duration.seconds(1)
 
@@ -31,32 +31,32 @@ public struct FrameLimiter: Sendable {
         interval = .nanoseconds(1_000_000_000 / min(max(1, framesPerSecond), 1000))
     }
 
-    /// The time from one frame of news to the next, by what the last frame took: `interval` up to a second.
+    /// The time between two frames of news, by what the last frame took: `interval` up to a second.
     public var pause: Duration {
         max(interval, min(lastCost * Self.share, Self.longestPause))
     }
 
-    /// From when on news can be shown; nil when nothing was yet.
+    /// When news can be shown next; nil if none was yet.
     public var nextSlot: ContinuousClock.Instant? { lastFrame.map { $0 + pause } }
 
-    /// Notes that what is shown is out of date.
+    /// Notes that the screen is out of date.
     public mutating func invalidate(by cause: Cause = .news) {
         needsFrame = true
         if cause == .person { needsFrameNow = true }
     }
 
-    /// When the next frame is due, perhaps in the past; nil when nothing changed, or the terminal cannot take it.
+    /// When the next frame is due, perhaps in the past; nil if nothing changed, or the terminal cannot take it.
     public func deadline(now: ContinuousClock.Instant, canShow: Bool = true) -> ContinuousClock.Instant? {
         if needsFrameNow { return now }
         guard needsFrame, canShow else { return nil }
         return nextSlot ?? now
     }
 
-    /// True, once for each change, when a frame has to be drawn now; the caller then draws it. While the terminal takes
-    /// no output news wait, but what the person does is drawn, so that the terminal shows it next.
+    /// Whether a frame has to be drawn now: true once for each change, after which the caller draws it. While the
+    /// terminal takes no output news wait, but what the person does is drawn, so that the terminal shows it next.
     public mutating func takeFrame(now: ContinuousClock.Instant, canShow: Bool = true) -> Bool {
         guard let deadline = deadline(now: now, canShow: canShow), deadline <= now else { return false }
-        // A key puts off no news, as somebody who types would otherwise see none.
+        // Keys do not put off news, or a person who types would see none.
         if !needsFrameNow { lastFrame = now }
         needsFrame = false
         needsFrameNow = false

@@ -45,7 +45,7 @@ public struct Rect: Hashable, Sendable {
         self.columns = max(0, columns)
     }
 
-    /// The rectangle of a whole screen.
+    /// The rectangle of an entire screen.
     public init(_ size: Size) {
         self.init(row: 0, column: 0, rows: size.rows, columns: size.columns)
     }
@@ -56,10 +56,10 @@ public struct Rect: Hashable, Sendable {
     /// The column right of the last one.
     public var endColumn: Int { column + columns }
 
-    /// True when there is no cell inside.
+    /// Whether there is no cell inside.
     public var isEmpty: Bool { rows == 0 || columns == 0 }
 
-    /// True when the cell at `position` is inside.
+    /// Whether the cell at `position` is inside.
     public func contains(_ position: Position) -> Bool {
         position.row >= row && position.row < endRow && position.column >= column && position.column < endColumn
     }

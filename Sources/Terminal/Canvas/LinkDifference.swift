@@ -1,20 +1,20 @@
-/// Which cells of a screen have to be written once more for their links, after all that differs was drawn. A pure
-/// value: the painter carries it out.
+/// The cells of a screen that have to be written again for their links, after all differences were drawn. A pure value,
+/// which the painter carries out.
 ///
-/// ncurses knows no links. A cell that it writes has none, and it may write cells between two that differ as well. So
-/// in every row that changes all links are written behind it; and a cell that has lost its link and looks as before,
-/// which ncurses leaves as it is, is written without one.
+/// ncurses knows no links. The cells that it writes have none, and it may also write cells between two that differ. So
+/// all links of a row that changes are written after it; and a cell that has lost its link but looks as before, which
+/// ncurses leaves alone, is written without one.
 package struct LinkDifference: Hashable, Sendable {
-    /// Neighbouring cells of one row that lead to the same.
+    /// Neighbouring cells of one row with the same target.
     package struct Run: Hashable, Sendable {
         package let row: Int
         package let columns: Range<Int>
-        /// Where they lead to; nil where they did and do not any more.
+        /// The target; nil to remove a link.
         package let target: LinkTarget?
     }
 
-    /// The cells, from the top left, rows from top to bottom. All of them show ASCII: where each of them is on the
-    /// screen does not hang on what a terminal makes of other characters' widths.
+    /// The cells, rows from top to bottom. All of them show ASCII, so that their columns do not depend on the
+    /// terminal's widths of other characters.
     package private(set) var runs: [Run] = []
 
     /// - Parameter cells: the difference that was drawn between the canvases, which have the same size.
@@ -50,7 +50,7 @@ package struct LinkDifference: Hashable, Sendable {
 }
 
 extension Cell {
-    /// Whether ncurses finds no difference between both.
+    /// Whether ncurses sees no difference between the two.
     fileprivate func looks(as other: Cell) -> Bool {
         var (one, two) = (style, other.style)
         (one.link, two.link) = (0, 0)

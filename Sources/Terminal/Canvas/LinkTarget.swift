@@ -1,13 +1,13 @@
-/// An address that cells of a canvas lead to, in the form in which a terminal takes it: printable ASCII without
-/// spaces, of a bounded length, so that it can hold nothing but itself.
+/// An address that cells of a canvas link to, in the form that is sent to terminals: printable ASCII without spaces, of
+/// a bounded length, so that it cannot contain a control sequence.
 public struct LinkTarget: Hashable, Sendable {
-    /// The address; what is not ASCII is written as the percent-encoded bytes of UTF-8.
+    /// The address; characters beyond ASCII are percent-encoded in UTF-8.
     public let address: String
 
-    /// Terminals take no longer ones.
+    /// The most bytes that terminals accept.
     public static let byteLimit = 2_083
 
-    /// Nil for anything but http and https, for spaces and controls, and for an address that is too long.
+    /// Nil for anything but http and https, for spaces and control characters, and for an address that is too long.
     public init?(_ text: String) {
         let scheme = text.prefix(8).lowercased()
         guard scheme.hasPrefix("http://") || scheme.hasPrefix("https://") else { return nil }
@@ -25,7 +25,7 @@ public struct LinkTarget: Hashable, Sendable {
 
     private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
 
-    /// Begins the link's cells (OSC 8). By its identifier a terminal joins the lines over which a link is broken.
+    /// Begins the link's cells (OSC 8). The identifier tells a terminal which lines belong to one link.
     var opening: [UInt8] { Array("\u{1B}]8;id=\(identifier);\(address)\u{1B}\\".utf8) }
 
     static let closing = Array("\u{1B}]8;;\u{1B}\\".utf8)
@@ -38,8 +38,8 @@ public struct LinkTarget: Hashable, Sendable {
     }
 }
 
-/// Whether addresses are given to the terminal, so that it can open them; by default where its type is one that takes
-/// them, or passes over them.
+/// Whether addresses are sent to the terminal, so that it can open them; by default if its type is known to support or
+/// to ignore them.
 public enum LinkUse: Hashable, Sendable {
     case auto, always, never
 }

@@ -1,6 +1,6 @@
 import Platform
 
-/// A colour as a screen shows it: red, green and blue in sRGB, and how it looks beside another.
+/// A colour in sRGB, and how it looks beside another.
 public struct RGB: Hashable, Sendable {
     /// Red, 0…255.
     public var red: UInt8
@@ -9,14 +9,14 @@ public struct RGB: Hashable, Sendable {
     /// Blue, 0…255.
     public var blue: UInt8
 
-    /// Makes a colour of its three parts.
+    /// Makes a colour from its three components.
     public init(red: UInt8, green: UInt8, blue: UInt8) {
         self.red = red
         self.green = green
         self.blue = blue
     }
 
-    /// Makes a colour of a number such as 0xFFAF00.
+    /// Makes a colour from a number such as 0xFFAF00.
     public init(_ number: UInt32) {
         self.init(
             red: UInt8(truncatingIfNeeded: number >> 16), green: UInt8(truncatingIfNeeded: number >> 8),
@@ -24,7 +24,7 @@ public struct RGB: Hashable, Sendable {
     }
 
     /// The colour of an entry of xterm's palette from 16 on, which terminals show alike: a cube of 216, then 24 greys.
-    /// Nil for the first 16, which are each terminal's own.
+    /// Nil for the first 16, which differ between terminals.
     public init?(paletteEntry number: UInt8) {
         guard number >= 16 else { return nil }
         self = ColorPalette.color(ofEntry: Int32(number))
@@ -51,8 +51,8 @@ public struct RGB: Hashable, Sendable {
 
     // MARK: Likeness
 
-    /// How unlike two colours look, by their places in OKLab: 0 for the same, about 0.02 for a difference that can just
-    /// be seen side by side, 1 between black and white.
+    /// The perceived difference between two colours, in OKLab: 0 for the same, about 0.02 for one that is just visible
+    /// side by side, 1 between black and white.
     public func distance(to other: RGB) -> Double { perceived.distance(to: other.perceived) }
 
     /// The colour's place in OKLab: lightness from 0 for black to 1 for white, green to red and blue to yellow from
@@ -74,9 +74,9 @@ public struct RGB: Hashable, Sendable {
         let greenRed: Double
         let blueYellow: Double
 
-        /// How far apart two places are.
+        /// The distance between two places.
         ///
-        /// - Parameter lightnessWeight: less than 1 where the hue matters more than how light it is.
+        /// - Parameter lightnessWeight: less than 1 if the hue matters more than the lightness.
         public func distance(to other: Perceived, lightnessWeight: Double = 1) -> Double {
             let light = lightnessWeight * (lightness - other.lightness)
             let (green, blue) = (greenRed - other.greenRed, blueYellow - other.blueYellow)
@@ -84,7 +84,7 @@ public struct RGB: Hashable, Sendable {
         }
     }
 
-    /// The colour on its way to another: itself at 0, the other at 1.
+    /// A mixture of this colour and another: this one at 0, the other at 1.
     public func mixed(with other: RGB, share: Double) -> RGB {
         func part(_ from: UInt8, _ to: UInt8) -> UInt8 {
             let value = Double(from) + (Double(to) - Double(from)) * min(max(0, share), 1)
@@ -94,7 +94,7 @@ public struct RGB: Hashable, Sendable {
             red: part(red, other.red), green: part(green, other.green), blue: part(blue, other.blue))
     }
 
-    /// The parts as amounts of light, 0…1.
+    /// The components as amounts of light, 0…1.
     private var linear: (red: Double, green: Double, blue: Double) {
         func light(_ part: UInt8) -> Double {
             let value = Double(part) / 255

@@ -1,4 +1,4 @@
-/// A colour as a theme names it; the session maps it onto what the terminal can show.
+/// A colour in a theme; the session maps it to what the terminal can show.
 public enum Color: Hashable, Sendable {
     /// The terminal's own foreground or background.
     case standard
@@ -8,7 +8,7 @@ public enum Color: Hashable, Sendable {
     case rgb(red: UInt8, green: UInt8, blue: UInt8)
 }
 
-/// How a character is drawn besides its colours.
+/// How a character is drawn, apart from its colours.
 public struct Attributes: OptionSet, Hashable, Sendable {
     /// One bit for each attribute.
     public let rawValue: UInt8
@@ -22,7 +22,7 @@ public struct Attributes: OptionSet, Hashable, Sendable {
     public static let bold = Attributes(rawValue: 1)
     /// Fainter than usual.
     public static let dim = Attributes(rawValue: 2)
-    /// Slanted, where the terminal can.
+    /// Slanted, if the terminal can.
     public static let italic = Attributes(rawValue: 4)
     /// Underlined.
     public static let underline = Attributes(rawValue: 8)

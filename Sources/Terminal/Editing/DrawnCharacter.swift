@@ -1,8 +1,8 @@
-/// What has to be known of a character to draw it in its row, in two bytes.
+/// What it takes to lay out a character in its row, in two bytes.
 struct DrawnCharacter {
-    /// The columns it takes, or ``lineBreak`` where it ends the line.
+    /// The columns it takes, or ``lineBreak``.
     let columns: UInt8
-    /// The only byte of the character in UTF-8; 0 where it has more.
+    /// The character's only byte in UTF-8; 0 if it has more.
     let byte: UInt8
 
     static let lineBreak = UInt8.max
@@ -21,12 +21,12 @@ struct DrawnCharacter {
 
     var isBreak: Bool { columns == Self.lineBreak }
 
-    /// Whether a row can end behind it: it is a blank.
+    /// Whether it is a blank, so that a row can end after it.
     var isBlank: Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == 0x0B || byte == 0x0C }
 
-    /// The short way for printable ASCII, which most characters are; nil for any other.
+    /// A shortcut for printable ASCII, which most characters are; nil for others.
     var plain: Cluster? { byte >= 0x20 && byte < 0x7F ? Cluster(ascii: byte) : nil }
 
-    /// The columns it takes in a row of so many.
+    /// The columns it takes in a row of `width`.
     func columns(in width: Int) -> Int { isBreak ? 0 : min(Int(columns), width) }
 }

@@ -2,13 +2,13 @@ struct Edit: Sendable {
     var start: Int
     var removed: [Character]
     var inserted: [Character]
-    /// Where the cursor was before.
+    /// The cursor before the change.
     var cursor: Int
-    /// Where in the history the old text belongs, if another one of it took its place.
+    /// The place in the history of the old text, if another entry has replaced it.
     var step: EntryHistory.Step?
 }
 
-/// The changes that can be undone, newest last; bounded in number and in the characters they hold.
+/// The changes that can be undone, newest last; bounded in number and in characters.
 struct EditHistory: Sendable {
     private static let countLimit = 200
     private static let characterLimit = 524_288
@@ -17,7 +17,7 @@ struct EditHistory: Sendable {
     private var characters = 0
     private var isOpen = false
 
-    /// Adds a change. Letters typed one after the other are one change, up to the end of a word.
+    /// Adds a change. Letters typed in a row are one change, up to the end of a word.
     mutating func add(_ edit: Edit, joins: Bool) {
         defer { isOpen = joins }
         if joins, isOpen, let last = edits.indices.last, edits[last].removed.isEmpty, edit.removed.isEmpty,

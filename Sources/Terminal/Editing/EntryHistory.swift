@@ -1,7 +1,6 @@
-/// Earlier texts and the person's place among them. An entry that they change meanwhile stays changed until a text is
-/// taken.
+/// Earlier texts, and the person's place among them. An entry that they edit stays changed until a text is taken.
 struct EntryHistory: Sendable {
-    /// A place in the history, valid as long as the person looks through it.
+    /// A place in the history, valid while the person browses it.
     struct Step: Hashable, Sendable {
         fileprivate let walk: Int
         fileprivate let place: Int?
@@ -10,11 +9,11 @@ struct EntryHistory: Sendable {
     private static let byteLimit = 1 << 20
 
     private(set) var entries: [String] = []
-    /// How many texts were kept, those included that had to go again.
+    /// The number of texts added, including those that were dropped.
     private(set) var added = 0
     private var bytes = 0
     private let limit: Int
-    /// The entry that is shown; nil for the text being written.
+    /// The entry shown; nil for the text being written.
     private var place: Int?
     private var draft = ""
     private var altered: [Int: String] = [:]
@@ -33,13 +32,13 @@ struct EntryHistory: Sendable {
         added = before
     }
 
-    /// Keeps a text that was taken, after the draft that was left for the history.
+    /// Adds a text that was taken, after the draft that was left for the history.
     mutating func add(_ text: String) {
         leaveKeepingDraft()
         append(text)
     }
 
-    /// Ends the look through the history; the text that was being written before becomes its newest.
+    /// Ends the browsing; the draft that was left for the history becomes its newest entry.
     mutating func leaveKeepingDraft() {
         if place != nil { append(draft) }
         leave()
@@ -65,22 +64,22 @@ struct EntryHistory: Sendable {
         }
     }
 
-    /// Compares bytes: comparing characters takes the square of the number of marks on one.
+    /// Compares bytes: comparing characters takes time in the square of the number of combining marks on one.
     private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
     // MARK: Looking through
 
     var step: Step { Step(walk: walk, place: place) }
 
-    /// The entry before the one shown, or nil at the oldest; `current` stays where it is.
+    /// The entry before the one shown; nil at the oldest. `current` is kept in its place.
     mutating func older(than current: String) -> String? {
         var next = (place ?? entries.count) - 1
-        // A text that is both being written and kept already is not gone to.
+        // Skips an entry that is the text being written.
         if place == nil, next >= 0, Self.isSame(entries[next], current) { next -= 1 }
         return next >= 0 ? go(to: next, from: current) : nil
     }
 
-    /// The entry after the one shown, at last the text that was being written; nil there. `current` stays where it is.
+    /// The entry after the one shown, at last the draft; nil there. `current` is kept in its place.
     mutating func newer(than current: String) -> String? {
         guard let shown = place else { return nil }
         if shown + 1 < entries.count { return go(to: shown + 1, from: current) }
@@ -89,17 +88,17 @@ struct EntryHistory: Sendable {
         return draft
     }
 
-    /// The entry at `place`, as the person has left it.
+    /// The entry at `place`, with the person's changes.
     func text(at place: Int) -> String { altered[place] ?? entries[place] }
 
-    /// Goes to an entry; `current` stays where it is.
+    /// Goes to an entry; `current` is kept in its place.
     mutating func go(to place: Int, from current: String) -> String {
         keep(current)
         self.place = place
         return text(at: place)
     }
 
-    /// Goes back to where the person was, when a step is undone; `current` stays where it is.
+    /// Goes back to the person's place when a step is undone; `current` is kept in its place.
     mutating func goBack(to step: Step, from current: String) {
         keep(current)
         place = step.walk == walk ? step.place : nil

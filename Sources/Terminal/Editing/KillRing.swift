@@ -1,5 +1,4 @@
-/// What was removed from a text and can be inserted again, from the newest to the oldest and around the end. Bounded in
-/// number and in characters.
+/// Killed texts that can be yanked, from the newest to the oldest and around. Bounded in number and in characters.
 struct KillRing: Sendable {
     private static let countLimit = 32
 
@@ -11,17 +10,17 @@ struct KillRing: Sendable {
         self.characterLimit = characterLimit
     }
 
-    /// What is inserted next; nil when nothing was removed yet.
+    /// The text that is yanked next; nil if nothing was killed yet.
     var current: [Character]? { kills.indices.contains(place) ? kills[place] : nil }
 
-    /// Goes on to what was removed before it.
+    /// Goes on to the text killed before that.
     mutating func earlier() -> [Character]? {
         guard !kills.isEmpty else { return nil }
         place = place > 0 ? place - 1 : kills.count - 1
         return current
     }
 
-    /// Keeps a text, as one with the text before where it joins that.
+    /// Adds a killed text, joined to the last one if `joins`.
     mutating func add(_ text: [Character], joins: Bool, isBackward: Bool) {
         let before = joins ? kills.popLast() ?? [] : []
         kills.append(Array((isBackward ? text + before : before + text).prefix(characterLimit)))
@@ -32,14 +31,14 @@ struct KillRing: Sendable {
     }
 }
 
-/// A number for the next key, while it is being written.
+/// A numeric argument for the next key, as it is being typed.
 struct NumericArgument: Hashable, Sendable {
     private static let limit = 9_999
 
     var isNegative = false
     var digits: Int?
 
-    /// What it means; a minus by itself is -1.
+    /// The argument's value; a lone minus is -1.
     var value: Int { (isNegative ? -1 : 1) * (digits ?? 1) }
 
     var words: String { (isNegative ? "-" : "") + (digits.map { "\($0)" } ?? "") }
@@ -47,7 +46,7 @@ struct NumericArgument: Hashable, Sendable {
     mutating func append(_ digit: Int) { digits = min((digits ?? 0) * 10 + digit, Self.limit) }
 }
 
-/// What the key before did, as far as that matters to the next.
+/// What the previous key did, as far as it matters to the next.
 enum LastCommand: Hashable, Sendable {
     case other
     case kill

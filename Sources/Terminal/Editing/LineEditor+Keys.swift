@@ -1,15 +1,15 @@
 extension LineEditor {
-    /// What a key does depends on the number given with it and on the key before.
+    /// The argument of a key, and the key before: what it does depends on both.
     private struct Command {
-        /// The number that was given; nil where none was.
+        /// The numeric argument; nil if there is none.
         let given: Int?
         let before: LastCommand
 
         var count: Int { given ?? 1 }
     }
 
-    /// Edits by a key press; false when the key means nothing here (Enter, function keys, control-d without text), so
-    /// that the caller can give it another meaning.
+    /// Handles a key press; false if the key means nothing here (Enter, function keys, control-d without text), so that
+    /// the caller can give it another meaning.
     public mutating func handle(_ key: Key) -> Bool {
         if let awaited {
             self.awaited = nil
@@ -26,7 +26,7 @@ extension LineEditor {
         return handlePlain(key, command)
     }
 
-    /// Whether a key belongs to what has been begun here, whatever it means elsewhere.
+    /// Whether a key belongs to an unfinished command here, whatever it means elsewhere.
     public func keeps(_ key: Key) -> Bool {
         if awaitsKey { return true }
         if search != nil { return [.control("r"), .control("s"), .control("g"), Key(.escape)].contains(key) }
@@ -34,10 +34,10 @@ extension LineEditor {
         return key == .control("g") || key.modifiers == .alt && character.isDigit
     }
 
-    /// The number for the next key, as far as it is written; nil where none is.
+    /// The numeric argument as typed so far; nil if there is none.
     public var pendingArgument: String? { argument?.words }
 
-    /// Takes the digits of a number: the first of them, or a minus, with alt, the others with it or without.
+    /// Handles the digits of an argument: the first of them, or a minus, with Alt, the others with it or without.
     private mutating func extendArgument(with key: Key) -> Bool {
         if argument != nil, key == .control("g") {
             argument = nil
@@ -129,7 +129,7 @@ extension LineEditor {
 
     // MARK: places
 
-    /// The place after a run of characters of a kind, ahead by a step of 1 or back by -1.
+    /// The end of a run of characters of a kind, forwards with a step of 1, backwards with -1.
     private func pass(_ start: Int, _ step: Int, while isOfKind: (Character) -> Bool) -> Int {
         var place = start
         while case let next = min(place, place + step), characters.indices.contains(next), isOfKind(characters[next]) {
@@ -142,7 +142,8 @@ extension LineEditor {
 
     private var lineEnd: Int { pass(cursor, 1) { !$0.breaksLine } }
 
-    /// The place that many words from the cursor, back when negative; `isSpaced` if only white space parts words there.
+    /// The place that many words from the cursor, backwards if negative; `isSpaced` if only white space separates
+    /// words.
     private func word(_ times: Int, isSpaced: Bool = false) -> Int {
         var place = cursor
         for _ in 0..<abs(times) {
@@ -164,7 +165,7 @@ extension LineEditor {
 
     // MARK: actions
 
-    /// Deletes characters behind the cursor, before it when negative. A number of them is kept for control-y.
+    /// Deletes characters after the cursor, before it if negative. With an argument, kills them.
     private mutating func delete(_ number: Int, _ command: Command) {
         let other = min(max(0, cursor + number), count)
         if command.given != nil { return kill(to: other, command) }
@@ -172,14 +173,14 @@ extension LineEditor {
         if !range.isEmpty { replace(range, with: []) }
     }
 
-    /// Removes the line before the cursor or behind it; at its end the line break.
+    /// Kills the line before the cursor or after it; at its end the line break.
     private mutating func killLine(isBackward: Bool, _ command: Command) {
         if isBackward { return kill(to: lineStart, command) }
         let end = lineEnd
         kill(to: end == cursor ? min(end + 1, count) : end, command)
     }
 
-    /// Removes the text up to a place and keeps it for control-y, together with what the key before removed.
+    /// Kills the text up to a place, and joins it to what the previous key killed.
     private mutating func kill(to place: Int, _ command: Command) {
         last = place == cursor && command.before != .kill ? .other : .kill
         guard place != cursor else { return }
@@ -196,14 +197,14 @@ extension LineEditor {
         last = .yank(start..<cursor)
     }
 
-    /// Puts what was removed before in the place of what was just inserted.
+    /// Replaces the yanked text by the one that was killed before it.
     private mutating func yankEarlier(_ command: Command) {
         guard case .yank(let range) = command.before, let text = killRing.earlier() else { return }
         replace(range, with: text)
         last = .yank(range.lowerBound..<cursor)
     }
 
-    /// Inserts the last word of the newest entry of the history; again and again, that of the one before in its place.
+    /// Inserts the last word of the newest history entry; repeated, replaces it by that of the entry before.
     private mutating func insertLastWord(_ command: Command) {
         var (range, next) = (cursor..<cursor, entries.entries.count - 1)
         if case .lastWord(let shown, let entry) = command.before { (range, next) = (shown, entry - 1) }
@@ -218,7 +219,7 @@ extension LineEditor {
 
     // MARK: words
 
-    /// Changes the letters of as many words, from the cursor on; of those before it when negative, and it stays.
+    /// Changes the letters of words after the cursor; if negative, of those before it, and the cursor stays.
     private mutating func changeWords(_ command: Command, _ change: (Character, _ isInside: Bool) -> String) {
         let (start, other) = (cursor, word(command.count))
         let range = min(start, other)..<max(start, other)
@@ -237,7 +238,7 @@ extension LineEditor {
         return isInside ? character.lowercased() : character.uppercased()
     }
 
-    /// Exchanges the word at the cursor, or behind it, with the one before.
+    /// Transposes the word at or after the cursor and the one before.
     private mutating func exchangeWords() {
         let end = wordEnd(cursor)
         let start = wordStart(end)
@@ -254,14 +255,14 @@ extension LineEditor {
         replace(pass(cursor, -1, while: isBlank)..<pass(cursor, 1, while: isBlank), with: [])
     }
 
-    /// Exchanges the characters around the cursor, at the end the two before it.
+    /// Transposes the characters around the cursor; at the end, the two before it.
     private mutating func exchange() {
         let second = cursor == count ? cursor - 1 : cursor
         guard second >= 1 else { return }
         replace(second - 1..<second + 1, with: [characters[second], characters[second - 1]])
     }
 
-    /// Goes down by lines, up when negative; beyond the text through the history.
+    /// Goes down by lines, up if negative; beyond the text, through the history.
     private mutating func moveLines(_ number: Int) {
         for _ in 0..<abs(number) {
             let (before, step) = (cursor, entries.step)

@@ -1,16 +1,16 @@
 /// What the next key is for, whatever it means otherwise.
 enum AwaitedKey: Hashable, Sendable {
-    /// To be put in as it is, `count` times.
+    /// To be inserted as it is, `count` times.
     case literal(count: Int)
-    /// To be gone to, `count` places ahead; backwards when negative.
+    /// To move to its `count`th occurrence, backwards if negative.
     case place(count: Int)
 }
 
 extension LineEditor {
-    /// Whether the next key belongs to what was begun with the one before: it has no other meaning then.
+    /// Whether the next key completes an unfinished command, and has no other meaning.
     public var awaitsKey: Bool { awaited != nil }
 
-    /// Whether the next key is put in as it is, where it stands for a character of a text.
+    /// Whether the next key is inserted as it is, if it stands for a character of a text.
     public var quotesNextKey: Bool { if case .literal? = awaited { true } else { false } }
 
     mutating func take(_ key: Key, for awaited: AwaitedKey) {
@@ -21,7 +21,7 @@ extension LineEditor {
         }
     }
 
-    /// The character that a key stands for; nil for one that is none of a text's, as control characters are not.
+    /// The character that a key stands for; nil if that cannot be in a text, as control characters cannot.
     private static func literal(_ key: Key) -> Character? {
         switch key {
         case Key(.enter), .control("j"), .control("m"): return "\n"
@@ -32,7 +32,7 @@ extension LineEditor {
         }
     }
 
-    /// The place of a character's `count`th occurrence after the cursor, before it when negative; nil for fewer.
+    /// The place of a character's `count`th occurrence after the cursor, before it if negative; nil if there are fewer.
     private func place(of wanted: Character, _ count: Int) -> Int? {
         let step = count < 0 ? -1 : 1
         var place = cursor

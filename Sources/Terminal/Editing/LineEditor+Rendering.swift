@@ -24,9 +24,9 @@ extension LineEditor {
         return (visible, before - passed)
     }
 
-    /// The text broken into rows of `width` columns, at least 2: at its line breaks, and where a row is full between
-    /// words, or within a word that no row can hold. The blank at a break ends its row. Returns the rows around the
-    /// cursor, 1 to `rows`, and the cursor's place in them.
+    /// The text broken into rows of `width` columns, at least 2: at its line breaks, between words, and within a word
+    /// that is longer than a row. The blank at a break ends its row. Returns the rows around the cursor, 1 to `rows`,
+    /// and the cursor's place in them.
     public func rendered(width: Int, rows: Int) -> (visible: [SafeText], cursor: Position) {
         let width = max(2, width)
         let (starts, cursorRow) = rowStarts(width: width)
@@ -48,7 +48,7 @@ extension LineEditor {
         return (visible, Position(row: cursorRow - shown.lowerBound, column: column))
     }
 
-    /// How many rows of `width` columns are above and below those that `rendered(width:rows:)` returns.
+    /// The number of rows of `width` columns above and below those that `rendered(width:rows:)` returns.
     public func hidden(width: Int, rows: Int) -> (above: Int, below: Int) {
         let (starts, cursorRow) = rowStarts(width: max(2, width))
         let shown = Self.shownRows(rows, of: starts.count, around: cursorRow)
@@ -61,18 +61,18 @@ extension LineEditor {
         return first..<first + shown
     }
 
-    /// How many rows of `width` columns the text takes, counted up to `limit`.
+    /// The number of rows of `width` columns that the text takes, counted up to `limit`.
     public func rowCount(width: Int, limit: Int) -> Int {
         let width = max(2, width)
         return min(limit, hasOneRow(width: width) ? 1 : rowStarts(width: width, limit: limit).starts.count)
     }
 
-    /// Where each row begins, up to `limit` rows, and in which of them the cursor is.
+    /// The beginning of each row, up to `limit` rows, and the row that the cursor is in.
     private func rowStarts(width: Int, limit: Int = .max) -> (starts: [Int], cursorRow: Int) {
         if hasOneRow(width: width) { return ([0], 0) }
         var starts = [0]
         var used = 0
-        // Where the row can end before it is full, and the columns behind that.
+        // Where the row can be broken before it is full, and the columns after that place.
         var wordStart = 0
         var wordColumns = 0
         func beginRow(at index: Int, with columns: Int = 0) {
@@ -98,7 +98,7 @@ extension LineEditor {
         return (starts, starts.lastIndex { $0 <= cursor } ?? 0)
     }
 
-    /// Whether all of the text is in one row and leaves room for the cursor, as most texts do.
+    /// Whether all of the text fits into one row with room for the cursor, as most texts do.
     private func hasOneRow(width: Int) -> Bool {
         guard cells.count < width else { return false }
         var used = 0

@@ -1,14 +1,14 @@
-/// A search through the history for a line that has some characters in it.
+/// A search through the history for a line that contains some characters.
 struct HistorySearch: Sendable {
-    /// What the line has to have in it; small letters stand for capitals, too.
+    /// What the line has to contain; lowercase letters match capitals, too.
     var query: [Character] = []
     var isForward: Bool
-    /// The entry that was found last; nil before any.
+    /// The entry found last; nil before any.
     var place: Int?
     var hasFailed = false
-    /// Whether no line from the place on has the query, nor anything that begins with it.
+    /// Whether no line from the place on contains the query, nor anything that begins with it.
     var isExhausted = false
-    /// What was there before it.
+    /// The text before the search, and its state.
     let text: [Character]
     let cursor: Int
     let edits: EditHistory
@@ -16,20 +16,20 @@ struct HistorySearch: Sendable {
 }
 
 extension LineEditor {
-    /// The most characters that are looked for. Only an unmarked paste has more.
+    /// The most characters of a query. Only an unmarked paste has more.
     static let queryLimit = 256
 
-    /// What a search looks for at the moment.
+    /// The state of a search.
     public struct Searching: Hashable, Sendable {
-        /// What a line has to have in it.
+        /// What a line has to contain.
         public let query: String
         /// Whether it goes from older lines to newer ones.
         public let isForward: Bool
-        /// Whether a line has it, or nothing is looked for yet.
+        /// Whether a line contains it, or there is no query yet.
         public let isFound: Bool
     }
 
-    /// The search through the history that the keys are for; nil when none is under way.
+    /// The history search that keys act on; nil if there is none.
     public var searching: Searching? {
         search.map { Searching(query: String($0.query), isForward: $0.isForward, isFound: !$0.hasFailed) }
     }
@@ -46,7 +46,7 @@ extension LineEditor {
             isForward: isForward, text: characters, cursor: cursor, edits: edits, step: entries.step)
     }
 
-    /// Takes a key while a search is under way; nil when it ends that and means what it always means.
+    /// Handles a key during a search; nil if it ends the search and then has its usual meaning.
     mutating func handleInSearch(_ key: Key) -> Bool? {
         switch key {
         case .control("r"): searchOn(isForward: false)
@@ -72,7 +72,7 @@ extension LineEditor {
         return true
     }
 
-    /// Goes on to the next line that has it; without anything to look for, looks for what was looked for last.
+    /// Goes on to the next match; without a query, uses the last one.
     private mutating func searchOn(isForward: Bool) {
         guard let before = search else { return }
         search?.isForward = isForward
@@ -93,23 +93,23 @@ extension LineEditor {
             search?.hasFailed = false
             return
         }
-        // Where a mark joins the letter before it, it is another letter, and lines may have that.
+        // A combining mark that joins the letter before it makes another letter, which lines may contain.
         let joins = String(wanted.query).count <= String(wanted.query.dropLast()).count
         guard !wanted.isExhausted || joins else { return }
         let isFound = find(from: wanted.place)
         search?.isExhausted = !isFound
     }
 
-    /// Shows the next line that contains the query and is not `shown`; where there is none, the last one stays.
+    /// Shows the next line that contains the query and is not `shown`; if there is none, the last one stays.
     ///
-    /// - Parameter start: where to begin; nil for the newest entry, or the oldest when it goes forward.
+    /// - Parameter start: where to begin; nil for the newest entry, or the oldest in a forward search.
     @discardableResult
     private mutating func find(from start: Int?, except shown: String? = nil) -> Bool {
         guard let wanted = search, !wanted.query.isEmpty else { return false }
         var place = start ?? (wanted.isForward ? 0 : entries.entries.count - 1)
         while entries.entries.indices.contains(place) {
             let text = entries.text(at: place)
-            // To tell two texts apart by their characters may take the square of their lengths.
+            // Comparing two texts by characters may take time in the square of their lengths.
             if shown?.utf8.elementsEqual(text.utf8) != true, let offset = Self.offset(of: wanted.query, in: text) {
                 show(entry: place, from: wanted, at: offset)
                 return true
@@ -120,7 +120,7 @@ extension LineEditor {
         return false
     }
 
-    /// Shows an entry as one step from what was there before the search.
+    /// Shows an entry, as one step from the text before the search.
     private mutating func show(entry place: Int, from began: HistorySearch, at offset: Int) {
         if place != began.place {
             restoreBeforeSearch()
@@ -154,7 +154,7 @@ extension [Character] {
     /// The first place of a run of characters, in linear time (Knuth, Morris and Pratt).
     fileprivate func offset(of sought: [Character]) -> Int? {
         guard !sought.isEmpty, sought.count <= count else { return sought.isEmpty ? 0 : nil }
-        // How many characters at the end of each beginning are its own beginning, too.
+        // For each beginning, the length of its longest ending that is also its own beginning.
         var borders = [0]
         for character in sought.dropFirst() {
             var length = borders[borders.count - 1]
@@ -176,6 +176,6 @@ extension [Character] {
 }
 
 extension Character {
-    /// Whether it is short enough to be compared: that takes the square of the number of a letter's marks.
+    /// Whether it is short enough to be compared: that takes time in the square of the number of its combining marks.
     fileprivate var isComparable: Bool { utf8.count <= 128 }
 }

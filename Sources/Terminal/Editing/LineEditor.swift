@@ -1,17 +1,17 @@
-/// A text under the person's hands: one line or several, edited by whole characters with the emacs keys.
+/// A text being edited: one line or several, by whole characters, with the Emacs keys.
 ///
 /// A pure value. It keeps the original text; only `rendered` passes it through the gate. Whether Enter sends or breaks
 /// the line is the caller's decision: `handle` does not take it.
 public struct LineEditor: Sendable {
-    /// The most characters that are kept; `insert` says how many are cut.
+    /// The most characters that are kept; `insert` returns how many are cut.
     public let limit: Int
     /// The cursor, as a number of characters from the beginning.
     public internal(set) var cursor = 0
     /// The bytes of the text in UTF-8.
     public private(set) var utf8Count = 0
     private(set) var characters: [Character] = []
-    /// How each character is drawn. Rows are counted from it, so that the longest text costs a key no more than a pass
-    /// over bytes.
+    /// How each character is drawn. Rows are computed from it, so that a key in the longest text costs no more than a
+    /// pass over bytes.
     private(set) var cells: [DrawnCharacter] = []
     var edits = EditHistory()
     var killRing: KillRing
@@ -22,8 +22,8 @@ public struct LineEditor: Sendable {
     var lastQuery: [Character] = []
     var entries: EntryHistory
 
-    /// Makes an empty editor. By default it holds twice as many characters as a message's 128 KiB can, so that what is
-    /// too long can be shortened here, and 500 earlier texts.
+    /// Makes an empty editor. By default it holds twice as many characters as a message's 128 KiB can, so that a text
+    /// that is too long can be shortened here, and 500 earlier texts.
     public init(limit: Int = 262_144, historyLimit: Int = 500) {
         self.limit = max(0, limit)
         killRing = KillRing(characterLimit: max(0, limit))
@@ -36,7 +36,7 @@ public struct LineEditor: Sendable {
             guard utf8Count == count else {
                 return characters.reduce(into: "") { text, character in text.append(character) }
             }
-            // One byte each, which is a short way for most texts.
+            // One byte each, which is quick for most texts.
             return String(unsafeUninitializedCapacity: count) { bytes in
                 for (place, cell) in cells.enumerated() { bytes[place] = cell.byte }
                 return cells.count
@@ -48,16 +48,16 @@ public struct LineEditor: Sendable {
         }
     }
 
-    /// True when there is no text.
+    /// Whether there is no text.
     public var isEmpty: Bool { characters.isEmpty }
 
-    /// True when there is nothing but white space.
+    /// Whether there is nothing but white space.
     public var isBlank: Bool { characters.allSatisfy(\.isWhitespace) }
 
-    /// True when no further character is kept.
+    /// Whether there is no room for another character.
     public var isFull: Bool { characters.count >= limit }
 
-    /// Whether the text begins with some characters; it costs as much as these, however long the text is.
+    /// Whether the text begins with some characters; costs no more than these, however long the text is.
     public func hasPrefix(_ prefix: String) -> Bool { characters.starts(with: prefix) }
 
     /// The number of characters.
@@ -71,16 +71,17 @@ public struct LineEditor: Sendable {
         get { entries.entries }
         set {
             entries.set(newValue)
-            // A search goes on among what is there now.
+            // A search goes on in the new history.
             search?.place = nil
             search?.isExhausted = false
         }
     }
 
-    /// How many texts were kept in the history, those included that it has dropped; what it was set to does not count.
+    /// The number of texts added to the history, including those that it has dropped; what it was set to does not
+    /// count.
     public var keptCount: Int { entries.added }
 
-    /// Takes over what another editor has cut, so that ^Y puts it in here.
+    /// Takes over the kill ring of another editor, for ^Y.
     public mutating func takeKilled(from other: LineEditor) { killRing = other.killRing }
 
     /// Puts the cursor before the character at `place`, or at the nearest end.
@@ -89,20 +90,20 @@ public struct LineEditor: Sendable {
         edits.close()
     }
 
-    /// Inserts a text at the cursor, as from a paste; returns how many of its last characters are cut for want of room.
+    /// Inserts a text at the cursor, as from a paste; returns how many of its last characters are cut for lack of room.
     @discardableResult
     public mutating func insert(_ text: String) -> Int {
         beginAnew()
         return insert(Array(text), joins: false)
     }
 
-    /// Replaces the characters in `range` (clamped) and puts the cursor behind the replacement, as a completion does.
+    /// Replaces the characters in `range` (clamped) and puts the cursor after the replacement, as a completion does.
     public mutating func replaceCharacters(in range: Range<Int>, with text: String) {
         beginAnew()
         replace(range.clamped(to: 0..<characters.count), with: Array(text))
     }
 
-    /// Keeps a text as if it had been cut, so that ^Y puts it in.
+    /// Keeps a text for ^Y, as if it had been killed.
     public mutating func keepForYank(_ text: String) {
         beginAnew()
         killRing.add(Array(text), joins: false, isBackward: false)
@@ -116,14 +117,13 @@ public struct LineEditor: Sendable {
         return text
     }
 
-    /// Keeps the text in the history and leaves it here, as one that did not work and is to be mended.
+    /// Adds the text to the history and leaves it here, to be corrected.
     public mutating func remember() {
         beginAnew()
         entries.add(text)
     }
 
-    /// Empties the editor, which can be undone. A text being written before the person turned to the history is kept
-    /// there.
+    /// Empties the editor, which can be undone. A draft that was left for the history is added to that.
     public mutating func discard() {
         beginAnew()
         entries.leaveKeepingDraft()
@@ -131,7 +131,7 @@ public struct LineEditor: Sendable {
         edits.close()
     }
 
-    /// Empties the editor and forgets what could be undone.
+    /// Empties the editor and forgets its changes.
     public mutating func clear() {
         substitute(0..<characters.count, with: [])
         cursor = 0
@@ -140,7 +140,7 @@ public struct LineEditor: Sendable {
         entries.leave()
     }
 
-    /// Ends what a key has begun.
+    /// Ends unfinished key commands.
     private mutating func beginAnew() {
         last = .other
         argument = nil
@@ -163,7 +163,7 @@ public struct LineEditor: Sendable {
         return replace(cursor..<cursor, with: inserted, joins: joins)
     }
 
-    /// The one way in which the text changes, except by undoing that; returns how many characters are cut.
+    /// Makes every change of the text but an undo; returns how many characters are cut.
     @discardableResult
     mutating func replace(
         _ range: Range<Int>, with whole: [Character], joins: Bool = false, step: EntryHistory.Step? = nil
@@ -189,7 +189,7 @@ public struct LineEditor: Sendable {
         cells.replaceSubrange(range, with: inserted.map { DrawnCharacter($0) })
     }
 
-    /// Undoes what was changed since the text came out of the history, or all.
+    /// Undoes all changes since the text came out of the history, or all there are.
     mutating func revert() {
         while let edit = edits.newest, edit.step == nil { undo() }
     }

@@ -1,10 +1,10 @@
 /// Whether the person is in front of the terminal, as far as the terminal can tell.
 ///
-/// A pure value that fails open: what is not known counts as foreground, so that a terminal that never reports focus,
-/// or reports it once by mistake, cannot silence the program. A focus-out counts only after the terminal has shown that
-/// it reports focus; any key or paste means foreground.
+/// A pure value that fails open: in doubt the terminal counts as in the foreground, so that one that never reports
+/// focus, or reports it once by mistake, cannot silence the program. A focus-out counts only after the terminal has
+/// shown that it reports focus; any key or paste means foreground.
 public struct FocusTracker: Hashable, Sendable {
-    /// What the tracker takes in.
+    /// What the tracker is told.
     public enum Event: Hashable, Sendable {
         /// The terminal reported that its window came into focus, or went out of it.
         case focusIn, focusOut
@@ -12,7 +12,7 @@ public struct FocusTracker: Hashable, Sendable {
         case supportConfirmed
         /// A key, a paste or the mouse.
         case input
-        /// No terminal is attached to the multiplexer any more, or one is again.
+        /// The multiplexer's last terminal was detached, or one is attached again.
         case detached, attached
         /// The process is about to stop (SIGTSTP), or runs again.
         case suspended, resumed
@@ -22,16 +22,16 @@ public struct FocusTracker: Hashable, Sendable {
         case idle
     }
 
-    /// True when the person may be looking.
+    /// Whether the person may be looking.
     public private(set) var isForeground = true
-    /// True when the terminal has shown that it reports focus.
+    /// Whether the terminal has shown that it reports focus.
     public private(set) var isReported = false
     private var isGone = false
 
-    /// Makes a tracker: foreground, nothing known of the terminal.
+    /// Makes a tracker in the foreground, with nothing known of the terminal.
     public init() {}
 
-    /// Takes an event and returns the new state when it changed: true for foreground.
+    /// Handles an event; returns the new state if it changed: true for foreground.
     public mutating func handle(_ event: Event) -> Bool? {
         let before = isForeground
         switch event {
@@ -51,7 +51,7 @@ public struct FocusTracker: Hashable, Sendable {
         return isForeground == before ? nil : isForeground
     }
 
-    /// Takes what the terminal sent and returns the new state when it changed.
+    /// Handles input from the terminal; returns the new state if it changed.
     public mutating func handle(_ event: InputEvent) -> Bool? {
         switch event {
         case .key, .paste, .pasteCut, .mouse: handle(Event.input)

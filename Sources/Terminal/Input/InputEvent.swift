@@ -57,7 +57,7 @@ public struct MouseEvent: Hashable, Sendable {
         case press, release, drag, scrollUp, scrollDown
     }
 
-    /// A button of the mouse; none for the wheel, and where the terminal named none.
+    /// A button of the mouse; none for the wheel, and if the terminal named none.
     public enum Button: Hashable, Sendable {
         case left, middle, right, none
     }
@@ -87,23 +87,23 @@ public struct MouseEvent: Hashable, Sendable {
 public enum TerminalReply: Hashable, Sendable {
     /// DECRQM: the state of a private mode; 0 not known, 1 set, 2 reset, 3 always set, 4 never set.
     case mode(number: Int, state: Int)
-    /// DA1: the terminal's kind. Every terminal answers, so it closes a list of questions.
+    /// DA1: the terminal's kind. Every terminal answers, so it ends a list of questions.
     case deviceAttributes
     /// CPR: where the cursor is, from 0.
     case cursorPosition(row: Int, column: Int)
     /// OSC 11: the colour behind the text.
     case background(RGB)
-    /// OSC 99: the terminal shows notifications that are given to it so.
+    /// OSC 99: the terminal supports notifications.
     case notifications
 }
 
-/// What came in from the terminal.
+/// Input from the terminal.
 public enum InputEvent: Equatable, Sendable {
     /// A key press.
     case key(Key)
     /// A bracketed paste: no control characters but line feed and tab, at most `InputParser.pasteLimit` bytes.
     case paste(String)
-    /// The paste just given out was longer than that; its end is not kept.
+    /// The paste before was longer than that; its end is lost.
     case pasteCut
     /// The mouse.
     case mouse(MouseEvent)
