@@ -41,8 +41,8 @@ extension InputParser {
         if pasteIsCut { events.append(.pasteCut) }
     }
 
-    /// The text of a paste: broken UTF-8 mended, CR and CR LF as one line feed, blanks for the controls that part
-    /// words, no other control but tab, and no byte order mark before it.
+    /// The text of a paste: invalid UTF-8 repaired, CR and CR LF as one line feed, blanks for control characters that
+    /// separate words, no other control characters but tab, and no leading byte order mark.
     private static func pastedText(_ bytes: [UInt8]) -> String {
         var text = String.UnicodeScalarView()
         var endsWithReturn = false

@@ -1,5 +1,5 @@
 extension InputParser {
-    /// rxvt ends a key pressed with shift by `$`, which is no final byte; no other sequence has it after these numbers.
+    /// rxvt ends a key pressed with Shift in `$`, which is no final byte; no other sequence has it after these numbers.
     static func isRxvtShift(_ sequence: [UInt8]) -> Bool {
         (1...2).contains(sequence.count) && sequence.allSatisfy { (0x30...0x39).contains($0) }
             && Key.Code(number: sequence.reduce(0) { $0 * 10 + Int($1) - 0x30 }) != nil
@@ -45,7 +45,7 @@ extension InputParser {
     mutating func finishSingle(final: UInt8, alt: Bool) {
         let controls = ControlSequence(sequence)
         sequence.removeAll(keepingCapacity: true)
-        // Some terminals put the modifier first and alone.
+        // Some terminals send the modifier first and alone.
         let modifiers = controls.flatMap { $0.modifiers(at: $0.count > 1 ? 1 : 0) } ?? []
         switch final {
         case 0x61...0x64:
@@ -108,7 +108,7 @@ extension InputParser {
         emitMouse(code - base, column: column, row: row, isRelease: isRelease)
     }
 
-    /// - Parameter isRelease: nil where the code itself says so.
+    /// - Parameter isRelease: nil if the code itself says so.
     mutating func emitMouse(_ code: Int, column: Int, row: Int, isRelease: Bool?) {
         guard code >= 0, code < 256, column >= 1, row >= 1 else { return }
         let isRelease = isRelease ?? (code & 3 == 3 && code & 96 == 0)
@@ -147,7 +147,7 @@ private struct ControlSequence {
     private(set) var intermediate: UInt8?
     private var numbers: [[Int?]] = []
 
-    /// Nil when the bytes are no such list, or a number is out of all proportion.
+    /// Nil if the bytes are no such list, or a number is far too large.
     init?(_ bytes: [UInt8]) {
         var rest = bytes[...]
         if let first = rest.first, (0x3C...0x3F).contains(first) {
@@ -185,19 +185,19 @@ private struct ControlSequence {
         return numbers[place][part]
     }
 
-    /// `CSI 1 ; modifiers R` is F3, anything else with that ending a cursor report.
+    /// `CSI 1 ; modifiers R` is F3; anything else with that ending is a cursor report.
     var isFunctionKey: Bool {
         isEmpty || (self[0] ?? 1) == 1 && count == 2 && (2...8).contains(self[1] ?? 0)
     }
 
-    /// The modifiers at a place; nil for a key's release, and for a modifier that no binding of ours has.
+    /// The modifiers at a place; nil for a key's release, and for a modifier that no binding here has.
     func modifiers(at place: Int) -> Key.Modifiers? {
         if part(1, of: place) == 3 { return nil }
         guard let value = self[place], value > 0 else { return [] }
         // Bits 64 and 128 are the lock keys.
         let bits = (value - 1) & ~0xC0
         guard bits >= 0, bits < 16 else { return nil }
-        // Where bit 8 is set xterm means meta, which is alt to us.
+        // If bit 8 is set, xterm means Meta, which is Alt here.
         return Key.Modifiers(rawValue: UInt8(bits & 7)).union(bits & 8 != 0 ? .alt : [])
     }
 }

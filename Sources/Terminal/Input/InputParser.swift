@@ -1,10 +1,10 @@
 /// Turns what a terminal sends into events, however the bytes are split.
 ///
 /// A pure value. It knows the keys of xterm, rxvt, the Linux console, `CSI u` (kitty) and modifyOtherKeys, SGR, urxvt
-/// and X10 mouse reports, bracketed paste and focus reports. A sequence that it does not know is dropped; no part of
-/// one comes out as text. What it keeps is bounded, whatever is sent.
+/// and X10 mouse reports, bracketed paste and focus reports. An unknown sequence is dropped; no part of it comes out as
+/// text. What it keeps is bounded, whatever is sent.
 public struct InputParser: Sendable {
-    /// The most bytes of one paste that are kept; the rest is dropped, and `pasteCut` says so.
+    /// The most bytes of one paste that are kept; the rest is dropped, which `pasteCut` reports.
     public static let pasteLimit = 1 << 20
 
     enum State: Equatable {
@@ -29,18 +29,18 @@ public struct InputParser: Sendable {
     var pasteBytes: [UInt8] = []
     var pasteIsCut = false
     var events: [InputEvent] = []
-    /// Set when a lone escape was given out: the rest of a sequence torn apart by a slow line may still come.
+    /// Set when a lone escape was emitted: the rest of a sequence torn apart by a slow line may still arrive.
     private var mayBeLate = false
-    /// What was held of a terminal's reply when its time was over.
+    /// What was held of a terminal's reply when it timed out.
     private var lateReply: (held: [UInt8], sawEscape: Bool)?
     private var isEscapedText = false
-    /// Whether the escape that is held came with an earlier read than what comes now.
+    /// Whether the held escape came with an earlier read than the present bytes.
     private var isEscapeOld = false
 
     /// Makes a parser that has seen nothing.
     public init() {}
 
-    /// Takes bytes as they were read and returns what they complete.
+    /// Adds bytes as they were read; returns the events that they complete.
     public mutating func feed(_ bytes: some Sequence<UInt8>) -> [InputEvent] {
         events.removeAll(keepingCapacity: true)
         isEscapeOld = state == .escape(alt: false)
@@ -54,7 +54,7 @@ public struct InputParser: Sendable {
         return takeEvents()
     }
 
-    /// Goes on with a sequence whose beginning waited too long, where the chunk is what it lacks.
+    /// Continues a sequence whose beginning timed out, if the chunk is what it lacks.
     private mutating func takeUpLate(_ chunk: [UInt8]) {
         guard !chunk.isEmpty else { return }
         if let lateReply, ColorReply.isRest(chunk, of: lateReply.held, sawEscape: lateReply.sawEscape) {
@@ -67,22 +67,21 @@ public struct InputParser: Sendable {
         lateReply = nil
     }
 
-    /// How long after the last byte `flush` is due; nil when nothing is held. Only an escape that may be the key itself
+    /// How long after the last byte `flush` is due; nil if nothing is held. Only an escape that may be the key itself
     /// is decided soon: a sequence whose rest is late must not turn into text.
     public var timeout: Duration? {
         switch state {
         case .ground: decoder.isPartial ? .milliseconds(500) : nil
         case .escape: .milliseconds(40)
-        case .control: sequence.isEmpty ? .milliseconds(40) : .seconds(1)
-        case .single: sequence.isEmpty ? .milliseconds(40) : .seconds(1)
+        case .control, .single: sequence.isEmpty ? .milliseconds(40) : .seconds(1)
         case .string(let count, _, _): count == 0 ? .milliseconds(40) : .seconds(1)
         case .ignoredControl, .linuxFunction, .mouseBytes: .seconds(1)
         case .paste: .seconds(5)
         }
     }
 
-    /// Decides what is held, as if nothing more of it came: a lone escape is the key, an unfinished sequence is
-    /// dropped, an unfinished paste is given out as far as it came.
+    /// Decides what is held, as if nothing more came: a lone escape is the key, an unfinished sequence is dropped, an
+    /// unfinished paste is emitted as far as it came.
     public mutating func flush() -> [InputEvent] {
         events.removeAll(keepingCapacity: true)
         let held = state
@@ -159,7 +158,7 @@ public struct InputParser: Sendable {
         // The first of two escapes is the key, unless both begin a sequence.
         if alt, byte != 0x5B, byte != 0x4F { emit(Key(.escape)) }
         switch byte {
-        // Commands begin with a slash, and people press Escape before one. As one key, both come in one piece.
+        // Commands begin with a slash, and people press Escape before one. Alt-/, as one key, comes in one piece.
         case 0x2F where isOld:
             state = .ground
             emit(Key(.escape))
@@ -183,7 +182,7 @@ public struct InputParser: Sendable {
 
     private mutating func takeControl(_ byte: UInt8, alt: Bool) {
         switch byte {
-        case 0x24 where InputParser.isRxvtShift(sequence):
+        case 0x24 where Self.isRxvtShift(sequence):
             state = .ground
             finishControl(final: byte, alt: alt)
         case 0x20...0x3F:
@@ -241,9 +240,9 @@ public struct InputParser: Sendable {
         case 0x18, 0x1A: state = .ground
         case 0x1B: state = .string(count: count, introducer: introducer, sawEscape: true)
         default:
-            // Of all strings only two replies are of interest, a short one and the beginning of the other.
+            // Of all strings only two replies matter: a short one, and the beginning of the other.
             if introducer == 0x5D, sequence.count < Self.controlLimit { sequence.append(byte) }
-            // Nothing that a terminal answers is this long.
+            // No reply of a terminal is this long.
             state =
                 count < Self.stringLimit
                 ? .string(count: count + 1, introducer: introducer, sawEscape: false) : .ground
@@ -259,7 +258,7 @@ public struct InputParser: Sendable {
         sequence.removeAll(keepingCapacity: true)
     }
 
-    /// A byte that no sequence holds ends the one before it and counts for itself.
+    /// A byte that no sequence contains ends the one before it and counts for itself.
     private mutating func abandon(for byte: UInt8) {
         state = .ground
         if byte != 0x18, byte != 0x1A { takeGround(byte) }
@@ -283,7 +282,7 @@ public struct InputParser: Sendable {
         emit(.alt(character))
     }
 
-    /// True for a chunk that is nothing but the rest of a sequence: no person types that in one go.
+    /// Whether a chunk is nothing but the rest of a sequence: no person types that in one go.
     private static func isTornSequence(_ bytes: [UInt8]) -> Bool {
         guard bytes.count >= 2, bytes[0] == 0x5B || bytes[0] == 0x4F, let last = bytes.last else { return false }
         let middle = bytes[1..<(bytes.count - 1)]

@@ -1,5 +1,5 @@
 extension Key {
-    /// The key behind a single byte below 0x80; nil for escape, which begins a sequence.
+    /// The key of a single byte below 0x80; nil for escape, which begins a sequence.
     init?(byte: UInt8) {
         switch byte {
         case 0x00: self = .control(" ")
@@ -47,13 +47,13 @@ extension Key.Code {
         }
     }
 
-    /// What the keys of a number pad have from 57409 on, by the kitty keyboard protocol.
+    /// The keys of a number pad from 57409 on, in the kitty keyboard protocol.
     private static let pad: [Key.Code] = [
         .character("."), .character("/"), .character("*"), .character("-"), .character("+"), .enter, .character("="),
         .character(","), .left, .right, .up, .down, .pageUp, .pageDown, .home, .end, .insert, .delete,
     ]
 
-    /// The key of a code in `CSI code u`, by the kitty keyboard protocol; nil for one that is no key to us.
+    /// The key of a code in `CSI code u`, in the kitty keyboard protocol; nil for one that is not handled.
     init?(unicode code: Int) {
         switch code {
         case 9: self = .tab

@@ -1,21 +1,21 @@
-/// Tells a paste from typing where the terminal does not: by how fast its keys come.
+/// Tells a paste from typing if the terminal does not: by how fast its keys come.
 ///
-/// A pure value; the caller has the clock. What comes faster than anybody types and has at least five lines is handed
-/// on as a paste, so that its line breaks send nothing, and so is what a link that stood still brings of it soon after.
-/// Keys that come one by one are handed on at once; only a break in a run of quick ones waits until it is known whether
-/// more follows, for `pause` at most. What is held is bounded.
+/// A value without a clock. What comes faster than anyone types and has at least five lines is passed on as a paste, so
+/// that its line breaks send nothing; so is the rest of it that a stalled link delivers soon after. Keys that come one
+/// by one are passed on at once; only a break in a run of quick ones waits, for `pause` at most, until it is known
+/// whether more follows. What is held is bounded.
 public struct PasteWatch: Sendable {
-    /// Keys that are no further apart belong to a run: nobody types as fast, and no keyboard repeats as fast.
+    /// Keys at most this far apart belong to a run: no one types this fast, and no keyboard repeats this fast.
     public static let gap = Duration.milliseconds(10)
-    /// A run is over this long after its last key, where one of its breaks is held.
+    /// A run with a held break ends this long after its last key.
     public static let pause = Duration.milliseconds(30)
     /// Several keys that come together are the rest of a paste up to this long after it.
     public static let reach = Duration.milliseconds(500)
-    /// The keys of a run from which on a break is held, and those behind one in the same read.
+    /// A break is held from this key of a run on, or if more keys than this come with it in the same read.
     static let leastKeys = 5
-    /// The breaks, with something after each, that make a paste. Fewer may be typing that a stalled link held back.
+    /// The breaks, each with something after it, that make a paste. Fewer may be typing that a stalled link held back.
     static let leastBreaks = 4
-    /// The characters that are held at most; a longer paste is handed on in parts.
+    /// The most characters held; a longer paste is passed on in parts.
     static let limit = 1 << 16
 
     private var last: ContinuousClock.Instant?
@@ -23,16 +23,16 @@ public struct PasteWatch: Sendable {
     private var held: [Key] = []
     private var breaks = 0
     private var isPaste = false
-    /// When the last key came of a paste that was handed on; nil once something else has come.
+    /// When the last key of a paste came that was passed on; nil once something else has come.
     private var pasteEnd: ContinuousClock.Instant?
 
-    /// Makes one that has seen nothing.
+    /// Makes a watch that has seen nothing.
     public init() {}
 
-    /// When `flush` is due; nil while nothing is held.
+    /// When `flush` is due; nil if nothing is held.
     public var due: ContinuousClock.Instant? { held.isEmpty ? nil : last.map { $0 + Self.pause } }
 
-    /// Takes events as they were read, and returns those that are decided, in their order.
+    /// Adds events as they were read; returns those that are decided, in order.
     public mutating func take(_ events: [InputEvent], at now: ContinuousClock.Instant) -> [InputEvent] {
         var decided: [InputEvent] = []
         let allowed = held.isEmpty ? Self.gap : Self.pause
@@ -59,7 +59,7 @@ public struct PasteWatch: Sendable {
                 decided += flush()
                 isPaste = goesOn
             case .reply, .focusIn, .focusOut:
-                // The terminal's own word comes in between.
+                // The terminal's own reports may come in between.
                 decided.append(event)
             case .key, .paste, .pasteCut, .mouse:
                 decided += flush()
@@ -71,8 +71,8 @@ public struct PasteWatch: Sendable {
         return decided
     }
 
-    /// Hands on what is held: as a paste where it is one, as keys otherwise. `asPaste` makes it one in any case, so
-    /// that no key of it sends anything when no one is there to see it.
+    /// Passes on what is held: as a paste if it is one, as keys otherwise. `asPaste` makes it one in any case, so that
+    /// none of its keys sends anything when no one is there to see it.
     public mutating func flush(asPaste: Bool = false) -> [InputEvent] {
         if asPaste { isPaste = true }
         defer { (held, breaks, isPaste) = ([], 0, false) }
@@ -88,7 +88,7 @@ public struct PasteWatch: Sendable {
         return keys.count > 1
     }
 
-    /// What a key is in a text; nil for one that is none of a paste.
+    /// The character of a key in a text; nil if it cannot be part of a paste.
     private static func character(of key: Key) -> Character? {
         if key.isBreak { return "\n" }
         guard key.modifiers.isEmpty else { return nil }
@@ -101,6 +101,6 @@ public struct PasteWatch: Sendable {
 }
 
 extension Key {
-    /// Whether it is how a terminal sends a line break of a paste.
+    /// Whether a terminal sends it for a line break of a paste.
     fileprivate var isBreak: Bool { self == Key(.enter) || self == .control("j") }
 }

@@ -1,13 +1,13 @@
-/// Decodes UTF-8 byte by byte. What is not UTF-8 becomes U+FFFD, once for each maximal part of a broken character.
+/// Decodes UTF-8 byte by byte. Invalid bytes become U+FFFD, one for each maximal part of a broken character.
 struct UTF8Decoder: Sendable {
     private var bytes: [UInt8] = []
 
-    /// True while a character has begun and not ended.
+    /// Whether a character has begun and not ended.
     var isPartial: Bool { !bytes.isEmpty }
 
     mutating func take(_ byte: UInt8) { bytes.append(byte) }
 
-    /// The next scalar of the bytes taken; nil when there is none yet.
+    /// The next scalar of the bytes taken; nil if there is none yet.
     mutating func next() -> Unicode.Scalar? {
         let result = bytes.withUnsafeBufferPointer { buffer in
             var (parser, rest) = (Unicode.UTF8.ForwardParser(), buffer.makeIterator())
@@ -18,7 +18,7 @@ struct UTF8Decoder: Sendable {
             bytes.removeFirst(encoded.count)
             return Unicode.UTF8.decode(encoded)
         case .error(let length):
-            // More may come of a character; its first byte begins with as many ones as the character has bytes.
+            // More of the character may come; its first byte begins with as many ones as it has bytes.
             let lead = bytes[0]
             if length == bytes.count, length < (~lead).leadingZeroBitCount, (0xC2...0xF4).contains(lead) { return nil }
             bytes.removeFirst(length)

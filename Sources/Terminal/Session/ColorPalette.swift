@@ -1,9 +1,9 @@
-/// The colours that a terminal can show, and the nearest of them to a theme's: a pure value.
+/// The colours that a terminal can show, and the nearest of them to a theme's. A pure value.
 struct ColorPalette: Sendable {
     /// The number of colours: 0 none, 8, 16, 256, or 2²⁴ for direct colour.
     let count: Int
 
-    /// The number that ncurses has for a colour, -1 for the terminal's own, and whether bold replaces brightness.
+    /// ncurses's number for a colour, -1 for the terminal's own, and whether bold stands for its brightness.
     func index(of color: Color) -> (number: Int32, needsBold: Bool) {
         switch color {
         case .standard: (-1, false)

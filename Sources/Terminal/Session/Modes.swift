@@ -1,11 +1,11 @@
 import CTerminal
 
-/// The modes that ncurses knows nothing of, and the strings that switch everything on and off.
+/// The modes that ncurses does not handle, and the strings that switch everything on and off.
 struct Modes {
     let enter: [UInt8]
-    /// Switches them off; the mouse in all its forms, in case a program before us left one.
+    /// Switches them off; all forms of the mouse, in case an earlier program left one on.
     let leave: [UInt8]
-    /// Whether the terminal takes a question that it does not know without printing any of it.
+    /// Whether the terminal takes an unknown question without printing any of it.
     let canBeAsked: Bool
 
     init(options: TerminalSession.Options, type: String) {
@@ -15,11 +15,11 @@ struct Modes {
         canBeAsked = Self.canBeAsked(type: type)
     }
 
-    /// What a signal handler writes: to leave, everything off that ncurses or we may have switched on, in whatever
-    /// state a half-written frame left the terminal; to enter, the screen and our modes.
+    /// What a signal handler writes. To leave: everything off that ncurses or the session may have switched on, in
+    /// whatever state a half-written frame left the terminal. To enter: the screen and the session's modes.
     func handlerStrings() -> (restore: [UInt8], enter: [UInt8]) {
         let alternate = capability("rmcup")
-        // First, the end of a link that a signal has left half written.
+        // First, the end of a link that a signal may have left half written.
         var restore = (canBeAsked ? LinkTarget.closing : []) + Array("\u{1B}[?2026l".utf8) + leave
         restore += capability("rmkx") + capability("rmir") + capability("rmacs")
         restore += Array("\u{1B}[?7h".utf8) + capability("cnorm") + capability("sgr0")
@@ -44,7 +44,7 @@ struct Modes {
         return bytes
     }
 
-    /// True for terminals that make links of OSC 8, or ignore it however long; some others ignore a short one only.
+    /// Whether a terminal supports links (OSC 8), or ignores them however long; some others ignore only short ones.
     static func takesLinks(type: String) -> Bool {
         canBeAsked(type: type) && !["screen", "rxvt", "st-"].contains(where: type.hasPrefix)
     }

@@ -1,12 +1,12 @@
 import Platform
 
-/// The multiplexer, tmux or screen, in which this program runs, as its environment tells.
+/// The multiplexer, tmux or screen, that this program runs in, according to its environment.
 enum Multiplexer {
     /// The path of its socket, if there is one.
     static func socket(environment: (String) -> String?, user: UInt32, exists: (String) -> Bool) -> String? {
         func value(_ name: String) -> String? { environment(name).flatMap { $0.isEmpty ? nil : $0 } }
         if let tmux = value("TMUX") {
-            // The path, the server's process and the session, with commas between; the path may have some itself.
+            // The path, the server's process and the session, separated by commas; the path may contain some itself.
             let fields = tmux.split(separator: ",", omittingEmptySubsequences: false)
             let path = fields.count > 2 ? fields.dropLast(2).joined(separator: ",") : tmux
             return exists(path) ? path : nil
@@ -20,19 +20,19 @@ enum Multiplexer {
     }
 }
 
-/// Whether anyone is attached to a multiplexer, as its socket tells: a pure value.
+/// Whether a terminal is attached to a multiplexer, according to its socket. A pure value.
 ///
-/// Both tmux and screen give their socket its owner's right to execute it as long as a terminal is attached. Unknown
-/// counts as attached: where the right is missing from the start, whoever is there may have a way of their own. A
-/// socket that is made anew lacks the right at first, whether anyone is attached or not.
+/// Both tmux and screen give their socket its owner's permission to execute it while a terminal is attached. Unknown
+/// counts as attached: if the permission is missing from the start, the person may have another way to see the screen.
+/// A socket that was recreated lacks it at first, whether a terminal is attached or not.
 struct AttachmentGauge: Hashable, Sendable {
     private var isAttached: Bool?
-    /// Which socket was looked at last, and whether it has had the right.
+    /// The socket that was seen last, and whether it has had the permission.
     private var socket: Int32?
     private var hasHadRight = false
 
-    /// Takes the socket's mode, nil where there is none, and returns whether anyone is attached, where that is news.
-    /// `socket` tells it from another one that had the same path before.
+    /// Takes the socket's mode, nil if there is none; returns whether a terminal is attached, if that is news. `socket`
+    /// tells it from another one that had the same path before.
     mutating func take(mode: UInt32?, of socket: Int32) -> Bool? {
         guard let mode else { return nil }
         let hasRight = mode & 0o100 != 0
@@ -48,17 +48,17 @@ struct AttachmentGauge: Hashable, Sendable {
     }
 }
 
-/// Tells when the last terminal is detached from the multiplexer in which this program runs, and when one is attached
-/// again, also where the multiplexer passes on no focus. The kernel says so; nothing is asked, and no clock runs.
+/// Reports when the last terminal is detached from the program's multiplexer, and when one is attached again, even if
+/// the multiplexer passes on no focus. The kernel reports it; nothing is polled.
 ///
-/// A server of tmux with several sessions has one socket, so that of these all have to be left.
+/// A tmux server with several sessions has one socket, so that all of them have to be detached.
 final class MultiplexerWatch {
     /// Readable when the socket may have changed.
     let descriptor: Int32
     private let path: String
     private var gauge = AttachmentGauge()
 
-    /// Watches the multiplexer that the environment names; nil where there is none, or the system has no such news.
+    /// Watches the multiplexer that the environment names; nil if there is none, or the system cannot report changes.
     static func ofEnvironment() -> MultiplexerWatch? {
         let path = Multiplexer.socket(environment: environmentValue, user: UInt32(getuid())) { access($0, F_OK) == 0 }
         return path.flatMap { MultiplexerWatch($0) }
@@ -75,18 +75,18 @@ final class MultiplexerWatch {
             _ = gauge.take(mode: mode, of: socket)
         }
 
-        /// Takes the news, and returns whether anyone is attached, where that has changed.
+        /// Reads the reports; returns whether a terminal is attached, if that has changed.
         func take() -> Bool? {
             var bytes = [UInt8](repeating: 0, count: 4_096)
             while read(descriptor, &bytes, bytes.count) > 0 {}
-            // A socket may have been made anew under the same name, even while it is looked at.
+            // A socket may have been recreated under the same name, even while it is examined.
             let before = mark()
             let mode = self.mode
             let socket = mark()
             return gauge.take(mode: socket == before ? mode : self.mode, of: socket)
         }
 
-        /// Watches the socket that is there; returns the same number for the same socket, a negative one for none.
+        /// Watches the present socket; returns the same number for the same socket, a negative one if there is none.
         private func mark() -> Int32 { inotify_add_watch(descriptor, path, UInt32(IN_ATTRIB)) }
 
         private var mode: UInt32? {

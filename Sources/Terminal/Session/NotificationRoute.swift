@@ -1,19 +1,19 @@
 /// How the person wants to be notified.
 public enum NotificationUse: Hashable, Sendable {
-    /// By what the terminal is known to take, else by its bell.
+    /// By what the terminal is known to support, else by its bell.
     case auto
     /// By this, whatever the terminal is.
     case always(NotificationMethod)
-    /// By nothing.
+    /// Not at all.
     case never
 }
 
-/// Which notifications the terminal takes: a pure value of its type, the environment and its answer.
+/// The notifications that the terminal supports, by its type, the environment and its reply. A pure value.
 struct NotificationRoute: Hashable, Sendable {
     let isInTmux: Bool
-    /// Whether the terminal has said that it takes OSC 99.
+    /// Whether the terminal has said that it supports OSC 99.
     var hasAnswered = false
-    /// What the type and the environment speak for.
+    /// What the type and the environment suggest.
     private let guess: NotificationMethod?
 
     init(type: String, environment: (String) -> String?) {
@@ -23,7 +23,7 @@ struct NotificationRoute: Hashable, Sendable {
         let isITerm = program == "iTerm.app" || environment("LC_TERMINAL") == "iTerm2"
         let is777 = ["foot", "contour", "rxvt-unicode", "wezterm", "xterm-ghostty", "ghostty"]
         if isInTmux {
-            // TERM and TERM_PROGRAM are tmux's own there. What else there is names the terminal that it was begun in.
+            // TERM and TERM_PROGRAM are tmux's own here. The other variables name the terminal that it was started in.
             if isITerm || isSet("ITERM_SESSION_ID") {
                 guess = .osc9
             } else if isSet("KITTY_WINDOW_ID") {
@@ -45,12 +45,12 @@ struct NotificationRoute: Hashable, Sendable {
         case .never: []
         case .always(let method): [method]
         case .auto where isInTmux:
-            // It passes on nothing but the bell until it is told to, and does not say so.
+            // tmux passes on only the bell until it is configured otherwise, and does not tell.
             [.bell] + (guess.map { [$0] } ?? [])
         case .auto: [hasAnswered ? .osc99 : guess ?? .bell]
         }
     }
 
-    /// Whether the terminal is asked. What is between may take the answer for something typed.
+    /// Whether the terminal is asked. A multiplexer in between may take the reply for typing.
     func isAsked(type: String) -> Bool { !isInTmux && !type.hasPrefix("screen") }
 }

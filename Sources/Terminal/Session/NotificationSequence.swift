@@ -1,9 +1,9 @@
-/// A few words that call the person to the terminal while they look elsewhere. They may be anyone's text; what reaches
-/// the terminal of them is safe and short.
+/// A notification for a person who looks elsewhere. Its texts may be anyone's; they are made safe and short for the
+/// terminal.
 public struct TerminalNotification: Hashable, Sendable {
     /// What happened, and where.
     public var title: String
-    /// The rest of it.
+    /// The details.
     public var body: String
 
     /// Makes a notification.
@@ -21,18 +21,18 @@ public enum NotificationMethod: Hashable, Sendable {
     case osc9
     /// OSC 777: a title and a text (rxvt-unicode, foot, WezTerm, Ghostty).
     case osc777
-    /// OSC 99: a title and a text, with a name by which the next one takes the place of this one (kitty).
+    /// OSC 99: a title and a text, with an identifier by which the next one replaces this one (kitty).
     case osc99
 }
 
-/// The bytes of a notification. No text can end them, or hold anything that a terminal obeys.
+/// The bytes of a notification. No text can end them, or contain a control sequence.
 enum NotificationSequence {
     private static let titleColumns = 80
     private static let bodyColumns = 160
-    /// Bytes of either at most: terminals refuse payloads above twice that.
+    /// The most bytes of either: terminals refuse payloads above twice that.
     private static let byteLimit = 1_024
 
-    /// Asks whether the terminal takes OSC 99. What does not know it passes over it.
+    /// Asks whether the terminal supports OSC 99. One that does not ignores it.
     static let question = "\u{1B}]99;\(NotificationReply.identifier):p=?;\u{1B}\\"
 
     static func bytes(_ notification: TerminalNotification, by method: NotificationMethod, isInTmux: Bool) -> [UInt8] {
@@ -48,7 +48,7 @@ enum NotificationSequence {
             sequence = "\u{1B}]99;\(name):d=0;\(title)\u{1B}\\" + "\u{1B}]99;\(name):p=body;\(body)\u{1B}\\"
         }
         guard isInTmux else { return Array(sequence.utf8) }
-        // tmux passes this on to its terminal where `allow-passthrough` is on, and drops it where it is off.
+        // tmux passes this on to its terminal if `allow-passthrough` is on, and drops it otherwise.
         let escaped = sequence.utf8.flatMap { $0 == 0x1B ? [$0, $0] : [$0] }
         return Array("\u{1B}Ptmux;".utf8) + escaped + Array("\u{1B}\\".utf8)
     }
@@ -60,14 +60,14 @@ enum NotificationSequence {
         return shown.description
     }
 
-    /// Both as one text. A number at its beginning would name another request of the terminal's.
+    /// Both as one text. A number at its beginning would make it another request to the terminal.
     private static func line(_ title: String, _ body: String) -> String {
         let text = title.isEmpty || body.isEmpty ? title + body : "\(title): \(body)"
         return text.first?.isNumber == true ? "· \(text)" : text
     }
 
-    /// A text without what divides the parts of the sequence. The terminal looks at bytes: a mark behind a semicolon
-    /// makes it no other one.
+    /// A text without the separator of the sequence's parts. The terminal compares bytes, so that a semicolon with a
+    /// combining mark is one, too.
     private static func undivided(_ text: String) -> String {
         let comma = UInt8(ascii: ",")
         return String(decoding: text.utf8.map { $0 == UInt8(ascii: ";") ? comma : $0 }, as: UTF8.self)

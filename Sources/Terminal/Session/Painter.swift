@@ -1,6 +1,6 @@
 import CTerminal
 
-/// Brings ncurses's idea of the screen from one canvas to the next, writing only the cells that differ.
+/// Brings ncurses's screen from one canvas to the next, writing only the cells that differ.
 struct Painter {
     let palette: ColorPalette
     private let pairLimit: Int
@@ -10,10 +10,10 @@ struct Painter {
     private var shown: Canvas
     private var isCursorShown: Bool?
     var writesLinks = false
-    /// The cells of links that the frame drawn last has left to be written.
+    /// The linked cells of the last frame that are still to be written.
     private var links: [LinkDifference.Run] = []
-    /// Where automatic margins cannot be switched off, ncurses writes the last cell of the last row one column too
-    /// early and pushes it into place; behind half of a wide character that fails.
+    /// If automatic margins cannot be switched off, ncurses writes the last cell of the last row one column too early
+    /// and pushes it into place; after half of a wide character that fails.
     private let insertsCorner: Bool
     private var hasTooFewPairs = false
     private var frames = 0
@@ -50,14 +50,14 @@ struct Painter {
         cterminal_forget_screen()
     }
 
-    /// Says once more whether the cursor is shown: another program, or a signal handler, changed it behind ncurses.
+    /// Sets the cursor's visibility again: another program, or a signal handler, changed it behind ncurses's back.
     mutating func restoreCursor() {
         let isShown = isCursorShown ?? true
         curs_set(isShown ? 0 : 1)
         curs_set(isShown ? 1 : 0)
     }
 
-    /// Writes the difference into ncurses and returns the number of cells that changed.
+    /// Writes the difference into ncurses; returns the number of cells that changed.
     mutating func draw(_ canvas: Canvas) -> Int {
         frames += 1
         if hasTooFewPairs, frames > Self.framesBetweenColorResets {
@@ -93,7 +93,7 @@ struct Painter {
         if width == 1 || isWide(base) {
             cterminal_put(row, column, base, mark1, mark2, mark3, mark4, ink.attributes, ink.pair)
         } else {
-            // A flag's halves, or a substitute and a blank: one column each to the C library.
+            // A flag's halves, or a substitute and a blank, have one column each for the C library.
             let second = base == 0xFFFD || base == 0x3F ? 0x20 : mark1
             cterminal_put(row, column, base, 0, 0, 0, 0, ink.attributes, ink.pair)
             cterminal_put(row, column + 1, second, 0, 0, 0, 0, ink.attributes, ink.pair)
@@ -104,7 +104,7 @@ struct Painter {
         base != 0xFFFD && base != 0x3F && !(0x1F1E6...0x1F1FF).contains(base)
     }
 
-    /// The cluster's scalars, or a substitute where the C library disagrees about the width and would shift the row.
+    /// The cluster's scalars, or a substitute if the C library disagrees about the width and would shift the row.
     private func drawable(_ cluster: Cluster) -> (UInt32, UInt32, UInt32, UInt32, UInt32) {
         let scalars = cluster.scalars
         let base = scalars.0
@@ -114,18 +114,18 @@ struct Painter {
         return Int(cterminal_width(base)) == expected ? scalars : (0xFFFD, 0, 0, 0, 0)
     }
 
-    /// What has to be sent before ncurses draws everything anew: that all rows scroll. While the size changes, a
-    /// terminal may be given a scroll region for a size that it no longer has. Some keep that region, so that what is
-    /// drawn below it would push up what is above. Where the shell's screen is still shown, ncurses says it itself once
-    /// its own is; there it would move the shell's cursor.
+    /// What has to be sent before ncurses redraws everything: that all rows scroll. While the size changes, a terminal
+    /// may be given a scroll region for a size that it no longer has. Some keep that region, so that what is drawn
+    /// below it would push up what is above. While the shell's screen is shown this would move the shell's cursor;
+    /// there ncurses sends it itself once its own screen is shown.
     mutating func takeResetBytes() -> [UInt8] {
         defer { startsOver = false }
         guard startsOver, !isendwin() else { return [] }
         return Self.collected { cterminal_capability_bytes("csr", 0, cterminal_lines() - 1, $0, $1) }
     }
 
-    /// What has to be sent past ncurses after it has sent the frame: the cells of links once more, between the
-    /// sequences that make links of them, and the cursor back to where ncurses has left it.
+    /// What has to be sent past ncurses after it has sent the frame: the linked cells again, between the sequences that
+    /// make links of them, and the cursor back to where ncurses left it.
     mutating func takeLinkBytes() -> [UInt8] {
         guard !links.isEmpty else { return [] }
         defer { links = [] }
@@ -149,7 +149,7 @@ struct Painter {
         collected { cterminal_capability_bytes("cup", row, column, $0, $1) }
     }
 
-    /// None where the terminal has them already.
+    /// Empty if the terminal has these attributes already.
     private func attributes(_ ink: Ink) -> [UInt8] {
         Self.collected { cterminal_attribute_bytes(ink.attributes, ink.pair, $0, $1) }
     }
@@ -193,7 +193,7 @@ struct Painter {
     private mutating func pair(_ colors: ColorPair) -> Int32 {
         if colors.foreground == -1, colors.background == -1 { return 0 }
         if let pair = pairs[colors] { return pair }
-        // With every pair in use new ones are drawn plain, until a later frame starts over.
+        // Once all pairs are in use, new ones are drawn plain until a later frame starts over.
         let number = Int32(pairs.count + 1)
         guard number < pairLimit, cterminal_define_pair(number, colors.foreground, colors.background) else {
             hasTooFewPairs = pairLimit > 1

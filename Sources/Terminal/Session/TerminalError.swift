@@ -13,7 +13,7 @@ public enum TerminalError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The system refused; the number is `errno`.
     case system(Int32)
 
-    /// What happened and what to do, in one sentence each.
+    /// What happened and what to do, in a sentence each.
     public var description: String {
         switch self {
         case .notATerminal:

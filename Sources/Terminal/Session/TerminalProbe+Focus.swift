@@ -1,20 +1,20 @@
 import Platform
 
 extension TerminalProbe {
-    /// A terminal's answer to the question whether it reports its focus.
+    /// A terminal's reply to the question whether it reports its focus.
     public enum FocusAnswer: Hashable, Sendable {
         /// It does.
         case reports
         /// It does not.
         case denies
-        /// It has answered another question after this one: it may report its focus or not.
+        /// It has answered only the question after this one: it may report its focus or not.
         case silent
-        /// It has answered nothing in time.
+        /// It has not answered in time.
         case unanswered
     }
 
-    /// Asks this process's terminal whether it reports its focus (DECRQM 1004), and takes what is typed meanwhile. Nil
-    /// where no terminal can be asked, or this process is in the background. Not to be called while a session is open.
+    /// Asks this process's terminal whether it reports its focus (DECRQM 1004), and consumes what is typed meanwhile.
+    /// Nil if no terminal can be asked, or this process is in the background. Not to be called while a session is open.
     public static func askFocus(within limit: Duration = .milliseconds(500)) -> FocusAnswer? {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetpgrp(STDIN_FILENO) == getpgrp(),
             Modes.canBeAsked(type: environmentValue("TERM") ?? "")
@@ -47,7 +47,7 @@ extension TerminalProbe {
     }
 }
 
-/// The question whether a terminal reports its focus, and its answer as it comes in: a pure value.
+/// The question whether a terminal reports its focus, and the reply as it arrives. A pure value.
 struct FocusQuestion {
     static let bytes = Array("\u{1B}[?1004$p\u{1B}[c".utf8)
 

@@ -1,9 +1,9 @@
 import CTerminal
 import Platform
 
-/// What can be known of the terminal without taking it: for a program that explains what is wrong.
+/// What can be found out about the terminal without taking it, for diagnostics.
 public struct TerminalProbe: Hashable, Sendable {
-    /// What the terminal database says of a type.
+    /// What the terminal database says about a type.
     public enum Entry: Hashable, Sendable {
         /// It is known, with this many colours; 0 is none.
         case known(colors: Int)
@@ -17,16 +17,16 @@ public struct TerminalProbe: Hashable, Sendable {
 
     /// Whether standard input and output are both a terminal.
     public var isTerminal: Bool
-    /// The type in `TERM`; nil when it is not set, or empty.
+    /// The type in `TERM`; nil if it is not set, or empty.
     public var type: String?
-    /// What the database says of that type; nil without one.
+    /// What the database says about that type; nil without one.
     public var entry: Entry?
     /// The window's size, as far as the kernel knows it.
     public var size: Size?
     /// Whether `NO_COLOR` asks for plain text.
     public var refusesColors: Bool
 
-    /// Looks at this process's terminal; changes nothing there. Not to be called while a session is open.
+    /// Examines this process's terminal without changing it. Not to be called while a session is open.
     public static func look() -> TerminalProbe {
         let type = environmentValue("TERM").flatMap { $0.isEmpty ? nil : $0 }
         return TerminalProbe(

@@ -2,34 +2,34 @@ import CTerminal
 import Platform
 
 extension TerminalSession {
-    /// From this many changed cells on a frame is sent as one, where the terminal can.
+    /// From this many changed cells on, a frame is sent as one synchronized update, if the terminal can.
     private static let synchronizedFrom = 400
     private static let titleLimit = 200
 
-    /// True when the terminal takes output now.
+    /// Whether the terminal takes output now.
     public var isWritable: Bool {
         guard !isHungUp, !isClosed else { return false }
         var item = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
         return poll(&item, 1, 0) == 1 && item.revents & Int16(POLLOUT) != 0
     }
 
-    /// Shows a canvas: sends what differs from what is on the screen, in one go. While the terminal takes no output the
-    /// newest canvas is kept and shown later; the ones in between never are.
+    /// Shows a canvas: sends what differs from the screen, in one go. While the terminal takes no output, the newest
+    /// canvas is kept and shown later; those in between are skipped.
     public func present(_ canvas: Canvas) {
         latest = canvas
         hasPendingFrame = true
         showPending()
     }
 
-    /// Draws everything anew, whatever else has written to the terminal, and asks for its background again: the person
-    /// may have chosen another.
+    /// Redraws everything, whatever else has written to the terminal, and asks for its background again: the person may
+    /// have chosen another.
     public func redraw() {
         guard !isHungUp, !isClosed else { return }
         refreshScreen()
         if hasShownFrame, options.asksBackground, isWritable { send(questions(Self.backgroundQuestion)) }
     }
 
-    /// Paints the screen again where links have to come or go.
+    /// Repaints the screen if links are switched on or off.
     func followLinkUse() {
         let isOn =
             switch linkUse {
@@ -54,13 +54,13 @@ extension TerminalSession {
         if isWritable { send([0x07]) }
     }
 
-    /// Notifies the person, who looks elsewhere, by what the terminal has for that. No terminal says whether it did.
+    /// Notifies a person who looks elsewhere, by what the terminal supports. No terminal confirms it.
     ///
     /// - Returns: the methods to use; none while the terminal takes no output. The bell among them is left to the
     ///   caller, who may have other reasons to ring it.
     public func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod] {
         guard isWritable else { return [] }
-        // What cannot be asked may print a sequence that it does not know.
+        // A terminal that cannot be asked may print an unknown sequence.
         let isKnown = use != .auto || modes.canBeAsked
         let methods = isKnown ? notificationRoute.methods(for: use) : [.bell]
         for method in methods where method != .bell {
@@ -69,7 +69,7 @@ extension TerminalSession {
         return methods
     }
 
-    /// Copies a text to the terminal's clipboard (OSC 52). No terminal says whether it did.
+    /// Copies a text to the terminal's clipboard (OSC 52). No terminal confirms it.
     public func copy(_ text: String) {
         guard modes.canBeAsked, isWritable else { return }
         send(ClipboardSequence.bytes(text))
@@ -102,7 +102,7 @@ extension TerminalSession {
 
     private static let backgroundQuestion = "\u{1B}]11;?\u{1B}\\"
 
-    /// Questions, and one behind them that every terminal answers: what it has not answered by then it does not know.
+    /// Questions, and one after them that every terminal answers: what it has not answered by then it does not know.
     private func questions(_ text: String) -> [UInt8] {
         guard modes.canBeAsked else { return [] }
         openQuestions += 1

@@ -3,9 +3,10 @@ import Platform
 
 extension TerminalSession {
     /// Gives the terminal back, stops the program as control-z would, and takes the terminal again when it is
-    /// continued: modes, size and the whole screen. `wait` then says `.resumed`, and `.resized` if it was.
+    /// continued: modes, size and the entire screen. `wait` then returns `.resumed`, and `.resized` if the size has
+    /// changed.
     ///
-    /// - Returns: false, without having done anything, when no job-control shell could continue the program.
+    /// - Returns: false, without having done anything, if no job-control shell could continue the program.
     @discardableResult
     public func suspend() -> Bool {
         guard !isClosed, !isHungUp else { return false }
@@ -13,7 +14,7 @@ extension TerminalSession {
         stopWasSignalled = false
         let isPending = cterminal_stop_is_pending()
         guard cterminal_can_stop() else { return false }
-        // It took too long, and the program was stopped without and continued: once is enough.
+        // It took too long, and the program was stopped and continued without this: once is enough.
         guard wholeGroup || isPending else { return true }
         leaveScreen(discardsInput: false)
         cterminal_release_errors()
@@ -32,14 +33,14 @@ extension TerminalSession {
         return try body()
     }
 
-    /// Back to the shell's screen and modes; with `discardsInput` no one gets the unread input.
+    /// Returns to the shell's screen and modes; with `discardsInput`, unread input is dropped.
     ///
     /// - Parameter keepsTyped: whether text typed before the terminal has answered is for this program. Text typed for
     ///   a shell is not: it could be sent.
     func leaveScreen(discardsInput: Bool, keepsTyped: Bool = false) {
         cterminal_stop_taking_keys()
         send(modes.leave)
-        // An answer that is still under way would be typed into the shell; what follows it stays.
+        // A reply in flight would be typed into the shell; what follows it stays.
         if openQuestions > 0 { awaitAnswers(keepsTyped: keepsTyped) }
         let flushes = discardsInput || openQuestions > 0
         endwin()
@@ -48,20 +49,20 @@ extension TerminalSession {
         openQuestions = 0
     }
 
-    /// Our screen and modes again, all of it drawn anew.
+    /// Takes the screen and the session's modes again, and redraws everything.
     func enterScreen() {
         // The modes before the screen: in the background this waits for the shell to hand the terminal over.
         reset_prog_mode()
         cterminal_set_active(true)
         if options.capturesStandardError { cterminal_capture_errors() }
-        // What was held of the input belongs to the time before.
+        // Held input belongs to the time before.
         parser = InputParser()
         parserDeadline = nil
         refreshScreen()
         if hasShownFrame { send(modes.enter) }
     }
 
-    /// Draws everything anew, in the window's size of now.
+    /// Redraws everything, in the window's present size.
     func refreshScreen() {
         applySize()
         redrawLatest()
@@ -72,7 +73,7 @@ extension TerminalSession {
         showPending()
     }
 
-    /// Starts over on a blank screen of the window's size; says `.resized` when it is another.
+    /// Starts over on a blank screen of the window's size; queues `.resized` if that has changed.
     func applySize() {
         let now = Self.currentSize()
         if now != size {
@@ -83,7 +84,7 @@ extension TerminalSession {
         painter.reset(size: now)
     }
 
-    /// Takes the answers, and with `keepsTyped` what was typed before them, which `wait` tells of afterwards.
+    /// Waits for the replies and, with `keepsTyped`, delivers what was typed before them.
     private func awaitAnswers(keepsTyped: Bool) {
         let end = ContinuousClock.now + .milliseconds(60)
         var bytes = [UInt8](repeating: 0, count: 256)
@@ -105,7 +106,7 @@ extension Duration {
     var pollMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         guard seconds >= 0 else { return 0 }
-        // More than a day is as good as for ever; the caller asks again.
+        // More than a day is as good as forever; the caller asks again.
         guard seconds < 86_400 else { return 86_400_000 }
         return Int32(clamping: max(0, seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
     }

@@ -2,12 +2,12 @@ import CTerminal
 import Platform
 
 extension TerminalSession {
-    /// A terminal's line discipline hands out 4 KiB at once at most.
+    /// A terminal's line discipline hands out at most 4 KiB at once.
     private static let readLimit = 8_192
     /// Seconds between `.suspending` and a stop without `suspend()`.
     private static let stopGrace: UInt32 = 5
 
-    /// Sleeps until something happens: input, another size, `waker`, a signal, or the deadline (nil: none). Returns at
+    /// Sleeps until something happens: input, a new size, `waker`, a signal, or the deadline (nil: none). Returns at
     /// least one event. A frame that waits for the terminal is shown meanwhile.
     public func wait(until deadline: ContinuousClock.Instant?) -> [Wake] {
         while true {
@@ -21,12 +21,12 @@ extension TerminalSession {
         }
     }
 
-    /// One look at everything that can happen. Standard input stays in its blocking mode, because standard output
-    /// shares that mode with it: it is read once for each time that `poll` found something.
+    /// Checks once for everything that can happen. Standard input stays in blocking mode, because standard output
+    /// shares that mode: it is read once each time that `poll` finds something.
     private func look(until deadline: ContinuousClock.Instant?) {
         showWaiting()
         let due = [deadline, parserDeadline].compactMap(\.self).min()
-        // What there is to tell already is told at once, together with what else there is.
+        // Queued events are returned at once, together with whatever else has happened.
         let timeout = queue.isEmpty ? due.map { ContinuousClock.now.duration(to: $0).pollMilliseconds } ?? -1 : 0
         let input = isHungUp ? -1 : STDIN_FILENO
         let output = hasPendingFrame && !isHungUp ? STDOUT_FILENO : -1
@@ -53,7 +53,7 @@ extension TerminalSession {
         }
     }
 
-    /// Shows the frame that waits, if the terminal takes it now, and tells that it did.
+    /// Shows the frame that waits, if the terminal takes it now, and queues `.shown`.
     private func showWaiting() {
         guard hasPendingFrame else { return }
         showPending()
@@ -107,12 +107,12 @@ extension TerminalSession {
         if events & CTERMINAL_EVENT_RESIZED.rawValue != 0 {
             let before = size
             applySize()
-            // Small for a moment and as before: the terminal has lost what lay outside meanwhile, and nobody draws
-            // anew.
+            // Small for a moment and back again: the terminal has lost what lay outside meanwhile, and no one redraws
+            // it.
             if size == before { redrawLatest() }
         }
         if events & CTERMINAL_EVENT_CONTINUED.rawValue != 0, !isHungUp {
-            // Something else may have had the terminal in between.
+            // Another program may have had the terminal in between.
             reset_prog_mode()
             refreshScreen()
             painter.restoreCursor()
@@ -121,7 +121,7 @@ extension TerminalSession {
         }
         if events & CTERMINAL_EVENT_STOP.rawValue != 0, !isHungUp {
             stopWasSignalled = true
-            // It is heard; what is to be done before may take its time on a busy machine.
+            // The signal was heard; what has to be done first may take its time on a busy machine.
             if cterminal_pending_death() == 0 { cterminal_extend_grace(Self.stopGrace) }
             queue.append(.suspending)
         }

@@ -2,24 +2,24 @@ import CTerminal
 import Platform
 import Synchronization
 
-/// Owns the terminal: ncurses for what is shown, our own parser for what is typed, every mode that is switched on, and
-/// the promise that the terminal is left as it was found, whatever ends the process.
+/// Owns the terminal: ncurses for output, its own parser for input, every mode that is switched on, and the promise
+/// that the terminal is left as it was found, whatever ends the process.
 ///
-/// Lives on one thread, the one that made it. Other threads reach it through `waker` alone.
+/// Lives on the thread that made it. Other threads reach it through `waker` alone.
 public final class TerminalSession {
-    /// What the session switches on.
+    /// The options of a session.
     public struct Options: Sendable {
-        /// Reports of the window's focus (mode 1004), and of tmux or screen whether a terminal is attached.
+        /// Reports of the window's focus (mode 1004) and, in tmux or screen, of whether a terminal is attached.
         public var focus = true
-        /// Colours; off where `NO_COLOR` is set and not empty.
+        /// Colours; off if `NO_COLOR` is set and not empty.
         public let colors = environmentValue("NO_COLOR").map(\.isEmpty) ?? true
-        /// Asks the terminal for its background (OSC 11), after the first frame and at each `redraw()`; the answer
-        /// comes from `wait`, as `TerminalReply.background`, where the terminal knows the question.
+        /// Asks the terminal for its background (OSC 11), after the first frame and at each `redraw()`; the reply comes
+        /// from `wait`, as `TerminalReply.background`, if the terminal knows the question.
         public var asksBackground = false
-        /// Keeps what is written to standard error off the screen, up to 64 KiB, and writes it out when the screen is
-        /// left, by a crash too.
+        /// Keeps standard error off the screen, up to 64 KiB, and writes it out when the screen is left, even by a
+        /// crash.
         public var capturesStandardError = true
-        /// How many seconds the program has, after a signal asked for its end, before it is ended.
+        /// The seconds that the program has after a signal asked for its end.
         public var terminationGrace: UInt32 = 5
 
         /// Makes the options that suit a person at a terminal.
@@ -30,7 +30,7 @@ public final class TerminalSession {
     public enum Wake: Equatable, Sendable {
         /// Keys, pastes, mouse and focus.
         case input([InputEvent])
-        /// The window has another size; draw for it.
+        /// The window has a new size; draw for it.
         case resized(Size)
         /// `Waker.wake` was called.
         case woken
@@ -38,11 +38,12 @@ public final class TerminalSession {
         case shown
         /// The deadline passed.
         case timedOut
-        /// SIGTSTP came: do what has to be done and call `suspend()` within five seconds, or it happens without.
+        /// SIGTSTP came: do what has to be done and call `suspend()` within five seconds, or the program is stopped
+        /// without it.
         case suspending
         /// The process runs again after a stop; the screen has been drawn anew.
         case resumed
-        /// A terminal was attached to the multiplexer in which the program runs, or none is any more.
+        /// A terminal was attached to the program's multiplexer, or the last one was detached.
         case attached(Bool)
         /// The terminal is gone; nothing more can be read or shown. This event comes once.
         case hangUp
@@ -59,7 +60,7 @@ public final class TerminalSession {
     public var linkUse = LinkUse.auto {
         didSet { followLinkUse() }
     }
-    /// How many colours the terminal has: 0 for none, 8, 16, 88, 256, or 2²⁴ for direct colour.
+    /// The number of the terminal's colours: 0 for none, 8, 16, 88, 256, or 2²⁴ for direct colour.
     public var colorCount: Int { painter.palette.count }
 
     let options: Options
@@ -73,10 +74,10 @@ public final class TerminalSession {
     var queue: [Wake] = []
     var latest: Canvas?
     var title: String?
-    /// True when a frame waits for the terminal to take it; `wait` shows it as soon as it can.
+    /// Whether a frame waits for the terminal to take it; `wait` shows it as soon as it can.
     public internal(set) var hasPendingFrame = false
     var hasShownFrame = false
-    /// How many questions the terminal has not answered.
+    /// The number of questions that the terminal has not answered.
     var openQuestions = 0
     var canSynchronize = false
     var isHungUp = false
@@ -89,7 +90,7 @@ public final class TerminalSession {
 
     /// Takes the terminal on standard input and output: alternate screen, raw keys, the modes of `options`.
     ///
-    /// - Throws: `TerminalError` when there is no terminal, or ncurses does not know it.
+    /// - Throws: `TerminalError` if there is no terminal, or ncurses does not know it.
     public init(options: Options = Options()) throws(TerminalError) {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { throw .notATerminal }
         guard !Self.isTaken.exchange(true, ordering: .acquiringAndReleasing) else { throw .alreadyOpen }
@@ -125,8 +126,8 @@ public final class TerminalSession {
 
     /// Leaves the terminal as it was found. Further calls do nothing.
     ///
-    /// - Parameter endsProcess: whether the process ends as soon as its work is done. A closed terminal then does not
-    ///   end it before, and the grace period of a signal that has asked for the end begins now.
+    /// - Parameter endsProcess: whether the process ends as soon as its work is done. Then a closed terminal does not
+    ///   end it earlier, and the grace period of a signal that asked for the end begins now.
     public func close(endsProcess: Bool = false) {
         guard !isClosed else { return }
         isClosed = true
@@ -142,14 +143,14 @@ public final class TerminalSession {
         Self.isTaken.store(false, ordering: .releasing)
     }
 
-    /// The signal that has asked for the end, even if `wait` has not reported it or the session is closed.
+    /// The signal that asked for the end, even if `wait` has not reported it or the session is closed.
     public var pendingSignal: Int32? {
         let signal = cterminal_pending_death()
         return signal == 0 ? nil : signal
     }
 
-    /// Ends the process by a signal's default action, so that the program that started it sees what ended it. Restores
-    /// the terminal first if a session still holds it.
+    /// Ends the process by a signal's default action, so that its parent sees what ended it. Restores the terminal
+    /// first if a session still holds it.
     public static func endProcess(by signal: Int32) -> Never { cterminal_die(signal) }
 
     // MARK: opening
@@ -170,7 +171,8 @@ public final class TerminalSession {
         throw failure
     }
 
-    /// Types whose entry is often missing on the other end of a connection, and what they can do as well.
+    /// Stand-ins for types whose entry is often missing on the other end of a connection; their terminals support
+    /// these, too.
     private static func substitutes(for type: String) -> [String] {
         let likeXterm = [
             "xterm", "alacritty", "foot", "ghostty", "kitty", "wezterm", "contour", "rio", "konsole", "vte",
@@ -180,7 +182,7 @@ public final class TerminalSession {
         return []
     }
 
-    /// The window's size, as far as the kernel knows it.
+    /// The window's size, if the kernel knows it.
     static var windowSize: Size? {
         var window = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_row > 0, window.ws_col > 0 else {

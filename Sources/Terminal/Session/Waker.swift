@@ -29,7 +29,7 @@ public final class Waker: Sendable {
         _ = write(writeEnd, &byte, 1)
     }
 
-    /// Takes the pending call, if there is one; a later call wakes again.
+    /// Consumes the pending call, if there is one; a later call wakes again.
     func take() {
         var bytes: (UInt64, UInt64) = (0, 0)
         _ = read(readEnd, &bytes, 16)

@@ -1,5 +1,6 @@
-/// What one cell, or a pair of neighbouring cells, shows: a base character and at most four marks, in the form whose
-/// width every terminal agrees on. Only the gate (`SafeText`) makes clusters, so none can hold a control.
+/// The content of one cell, or of a pair of neighbouring cells: a base character and at most four combining marks, in
+/// the form whose width every terminal agrees on. Only the gate (`SafeText`) makes clusters, so none can contain a
+/// control character.
 public struct Cluster: Hashable, Sendable {
     // Five scalars of 21 bits and the width of 2: three scalars in `low`, two and the width in `high`.
     private var low: UInt64
@@ -27,10 +28,10 @@ public struct Cluster: Hashable, Sendable {
     /// The number of columns: 1 or 2; 0 for a continuation.
     public var width: Int { Int(high >> 42) }
 
-    /// True for a space.
+    /// Whether it is a space.
     public var isBlank: Bool { self == .blank }
 
-    /// The scalar values: a base, then marks; 0 where there is none.
+    /// The scalar values: a base, then marks; 0 for none.
     var scalars: (UInt32, UInt32, UInt32, UInt32, UInt32) {
         let mask: UInt64 = 0x1F_FFFF
         return (
@@ -41,10 +42,10 @@ public struct Cluster: Hashable, Sendable {
 
     var base: UInt32 { UInt32(low & 0x1F_FFFF) }
 
-    /// The character where it is one of ASCII without marks; 0 for any other.
+    /// The character if it is ASCII without marks; 0 for any other.
     public var ascii: UInt8 { low < 0x80 && high & 0x3FF_FFFF_FFFF == 0 ? UInt8(truncatingIfNeeded: low) : 0 }
 
-    /// The character under the marks; nil for a continuation.
+    /// The character without its marks; nil for a continuation.
     public var letter: Unicode.Scalar? { base == 0 ? nil : Unicode.Scalar(base) }
 
     var count: Int {
@@ -53,7 +54,7 @@ public struct Cluster: Hashable, Sendable {
             + (fifth != 0 ? 1 : 0)
     }
 
-    /// Puts a mark behind the others; false when there are four already.
+    /// Adds a mark after the others; false if there are four already.
     mutating func append(_ mark: UInt32) -> Bool {
         let mark = UInt64(mark & 0x1F_FFFF)
         switch count {

@@ -1,5 +1,5 @@
 extension SafeText {
-    /// The longest beginning that fits into `columns`; a wide character that would stick out is left away.
+    /// The longest beginning that fits into `columns`; a wide character that would stick out is left out.
     public func prefix(columns: Int) -> SafeText {
         if width <= columns { return self }
         var used = 0
@@ -36,7 +36,7 @@ extension SafeText {
         return passed > columns ? SafeText.spaces(passed - columns) + rest : rest
     }
 
-    /// The text in at most `columns`, with an ellipsis at the end when it was cut.
+    /// The text in at most `columns`, with an ellipsis at the end if it was cut.
     public func truncated(columns: Int) -> SafeText {
         if width <= columns { return self }
         guard columns > 0 else { return .empty }
@@ -45,8 +45,8 @@ extension SafeText {
         return text
     }
 
-    /// The text in at most `columns`, with an ellipsis in its middle when it was cut, so that texts stay apart that
-    /// begin alike. In less than three columns there is no middle, and the end is cut.
+    /// The text in at most `columns`, with an ellipsis in its middle if it was cut, so that texts with the same
+    /// beginning stay distinct. With less than three columns, the end is cut.
     public func shortened(columns: Int) -> SafeText {
         if width <= columns { return self }
         guard columns >= 3 else { return truncated(columns: columns) }
@@ -55,23 +55,23 @@ extension SafeText {
         return text + suffix(columns: columns - text.width)
     }
 
-    /// The text in exactly `columns`: cut with an ellipsis, or filled with spaces on its right.
+    /// The text in exactly `columns`: cut with an ellipsis, or padded with spaces on its right.
     public func padded(columns: Int) -> SafeText {
         let text = truncated(columns: columns)
         return text + .spaces(columns - text.width)
     }
 
-    /// Breaks the text into lines of at most `columns`, between words where it can. A wide character that is wider than
+    /// Breaks the text into lines of at most `columns`, between words if possible. A wide character that is wider than
     /// the line has a line of its own. There is always at least one line; `columns` below 1 count as 1.
     public func wrapped(columns: Int) -> [SafeText] {
         if width <= max(1, columns) { return [self] }
         return lineBreaks(columns: columns).map { part($0) }
     }
 
-    /// Where the lines begin and end into which `wrapped(columns:)` breaks the text, as places in `clusters`. The
-    /// space at a break is in no line.
+    /// The lines that `wrapped(columns:)` breaks the text into, as ranges of `clusters`. The space at a break is in no
+    /// line.
     ///
-    /// - Parameter indent: columns by which all lines but the first are shorter.
+    /// - Parameter indent: the columns by which all lines but the first are shorter.
     public func lineBreaks(columns: Int, indent: Int = 0) -> [Range<Int>] {
         let whole = max(1, columns)
         if width <= whole { return [0..<clusters.count] }
@@ -101,7 +101,7 @@ extension SafeText {
                 }
                 lastBlank = nil
             }
-            // Two wide characters can still be too many behind a carried-over word.
+            // Two wide characters can still be too many after a carried-over word.
             if used + cluster.width > room, place > start {
                 lines.append(start..<place)
                 (start, used, isBegun) = (place, 0, false)
@@ -113,7 +113,7 @@ extension SafeText {
         return lines
     }
 
-    /// The text of some of its clusters.
+    /// The text of a range of its clusters.
     public func part(_ places: Range<Int>) -> SafeText {
         places == clusters.indices ? self : SafeText(clusters[places.clamped(to: clusters.indices)])
     }

@@ -1,12 +1,12 @@
 extension SafeText {
-    /// A name that its bearer chose, so that it cannot be taken for another one.
+    /// A name that its bearer chose, in a form that cannot be taken for another one.
     ///
-    /// What would not be seen stands as its code point, such as `<200B>`: what is invisible, a blank at either end,
-    /// beside another one or of another width. So does a letter that looks like one of the ASCII letters and is none,
-    /// where the name has Latin letters too; of a name that has such letters alone, the first one. A name in another
-    /// script stays as it is.
+    /// What would not be seen is shown as its code point, such as `<200B>`: an invisible character, and a blank at
+    /// either end, next to another, or of another width. So is a letter that only looks like an ASCII letter, if the
+    /// name has Latin letters too; if it has only such letters, the first of them. A name in another script stays as it
+    /// is.
     ///
-    /// - Parameter limit: characters of the name that are looked at.
+    /// - Parameter limit: the most characters of the name that are read.
     public init(name: String, limit: Int = 64) {
         let shown = String(name.prefix(limit))
         if shown.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) {
@@ -42,7 +42,7 @@ extension SafeText {
 }
 
 extension Unicode.Scalar {
-    /// Whether nothing, or a mere blank, would be seen of it.
+    /// Whether nothing, or only a blank, would be seen of it.
     fileprivate var isUnseen: Bool {
         switch properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator,
@@ -56,15 +56,15 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether it belongs between, or behind, parts of emoji, and would not be seen elsewhere.
+    /// Whether it belongs between, or after, parts of emoji, and would not be seen elsewhere.
     fileprivate var joinsPictographs: Bool { value == 0x200D || (0xFE00...0xFE0F).contains(value) }
 
-    /// A Latin letter in its usual form.
+    /// Whether it is a Latin letter in its usual form.
     fileprivate var isPlainLatin: Bool {
         properties.isAlphabetic && (value < 0x250 || (0x1E00...0x1EFF).contains(value)) && !isVariantLetter
     }
 
-    /// Letters of scripts that share shapes with Latin: Greek, Cyrillic, Armenian, Cherokee, Lisu.
+    /// Whether it is a letter of a script that shares shapes with Latin: Greek, Cyrillic, Armenian, Cherokee, Lisu.
     fileprivate var isOfConfusingScript: Bool {
         switch value {
         case 0x370...0x52F, 0x531...0x587, 0x13A0...0x13FF, 0x1C80...0x1C8F, 0x1F00...0x1FFF, 0x2DE0...0x2DFF,
@@ -74,7 +74,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Latin letters in a form of their own: phonetic, mathematical, of full width, and a few that look like another.
+    /// Whether it is a Latin letter in a special form: phonetic, mathematical, fullwidth, or one that looks like
+    /// another.
     fileprivate var isVariantLetter: Bool {
         switch value {
         case 0x131, 0x17F, 0x1C0...0x1C3, 0x237, 0x250...0x2AF, 0x1D00...0x1DBF, 0x2070...0x209C, 0x2100...0x214F,
@@ -85,7 +86,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Letters of other scripts with the shape of an ASCII letter.
+    /// Whether it is a letter of another script with the shape of an ASCII letter.
     fileprivate var looksLatin: Bool { Self.lookalikes.contains(value) }
 
     private static let lookalikes: Set<UInt32> = [

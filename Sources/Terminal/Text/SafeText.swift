@@ -1,10 +1,10 @@
 /// Text that is safe to draw.
 ///
-/// The one gate through which every text reaches the screen, wherever it comes from. What leaves it holds no C0, DEL or
+/// The one gate through which every text reaches the screen, wherever it comes from. The result contains no C0, DEL or
 /// C1 control, no bidirectional control, no tag and no other invisible format character. It is composed (NFC), and each
 /// cluster has the form whose width all terminals agree on: a joined emoji as its first part, no skin tone, no
-/// variation selector, at most four marks, U+FFFD for what is too new to have an agreed width. The original text stays
-/// with the caller, for copying, searching and editing.
+/// variation selector, at most four marks, U+FFFD for what is too new to have an agreed width. The caller keeps the
+/// original text for copying, searching and editing.
 public struct SafeText: Hashable, Sendable, CustomStringConvertible {
     /// What is drawn, cell by cell.
     public private(set) var clusters: [Cluster]
@@ -37,7 +37,7 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
         SafeText(clusters: Array(repeating: .blank, count: max(0, count)), width: max(0, count))
     }
 
-    /// True when nothing is drawn.
+    /// Whether nothing is drawn.
     public var isEmpty: Bool { clusters.isEmpty }
 
     /// The text that is drawn.

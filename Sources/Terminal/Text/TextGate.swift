@@ -1,4 +1,4 @@
-/// The gate's state while a text passes through it: scalar by scalar, so that what comes out depends on nothing else.
+/// The gate's state while a text passes through it, scalar by scalar, so that the result depends on nothing else.
 struct TextGate {
     private var line = SafeText.empty
     private var current: Cluster?
@@ -26,7 +26,7 @@ struct TextGate {
         return lines
     }
 
-    /// The short way for characters that stand by themselves, which need no look at their properties.
+    /// A shortcut for characters that stand alone, whose properties need not be looked up.
     private static func plain(_ text: String) -> SafeText? {
         var clusters: [Cluster] = []
         clusters.reserveCapacity(text.utf8.count)
@@ -66,7 +66,7 @@ struct TextGate {
                 return
             }
             if TextWidth.isSkinTone(base), TextWidth.isPictograph(previous.base) { return }
-            // Some vowel signs of Indic scripts take a column of their own and still compose.
+            // Some vowel signs of Indic scripts take a column of their own but still compose.
             if previous.count == 1, (0x9BE...0x1B35).contains(base),
                 let composed = Composition.compose(previous.base, base)
             {
@@ -88,7 +88,7 @@ struct TextGate {
     }
 
     private mutating func put(mark: Unicode.Scalar) {
-        // A mark at the beginning has nothing to combine with; U+25CC is the customary place-holder.
+        // A mark at the beginning has nothing to combine with; U+25CC is the customary placeholder.
         var cluster = current ?? Cluster(base: 0x25CC, width: 1)
         let markClass = mark.properties.canonicalCombiningClass.rawValue
         let isBlocked = cluster.count > 1 && (lastClass == 0 || lastClass >= markClass)

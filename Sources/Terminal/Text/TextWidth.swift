@@ -1,9 +1,9 @@
-/// How many columns characters take, in their safe form.
+/// The columns that characters take, in their safe form.
 ///
-/// Terminals disagree on joined emoji, skin tones, variation selectors and young characters. The answers here hold for
-/// the form that `SafeText` draws instead, on which they all agree.
+/// Terminals disagree on joined emoji, skin tones, variation selectors and recent characters. The widths here are those
+/// of the form that `SafeText` draws instead, on which they all agree.
 enum TextWidth {
-    /// The columns of a character: 0 for one that the gate drops, mostly 1 or 2, more for a few that take more cells.
+    /// The columns of a character: 0 for one that the gate drops, usually 1 or 2, more for a few that take more cells.
     static func width(of character: Character) -> Int {
         if let ascii = character.asciiValue, ascii >= 0x20, ascii < 0x7F { return 1 }
         return SafeText(String(character)).width
@@ -25,9 +25,8 @@ enum TextWidth {
         case dropped
     }
 
-    /// Whether a scalar is a character of one column whatever stands before it: printable ASCII, Latin letters, and of
-    /// the signs those of which every frame has hundreds, that is dashes and dots, arrows, lines and corners, bars and
-    /// balls.
+    /// Whether a scalar is a character of one column whatever precedes it: printable ASCII, Latin letters, and the
+    /// signs of which every frame has hundreds: dashes and dots, arrows, lines and corners, bars and balls.
     static func isPlain(_ value: UInt32) -> Bool {
         switch value {
         case 0x20..<0x7F: true
@@ -68,7 +67,7 @@ enum TextWidth {
         }
     }
 
-    /// Newer than Unicode 14: system libraries and terminals still disagree on its width.
+    /// Whether it is newer than Unicode 14: system libraries and terminals still disagree on its width.
     private static func isYoung(_ properties: Unicode.Scalar.Properties) -> Bool {
         guard let age = properties.age else { return true }
         return age.major > 14
@@ -78,7 +77,7 @@ enum TextWidth {
         value >= 0x1F3FB && value <= 0x1F3FF
     }
 
-    /// True for a base that a joiner or a skin tone can change.
+    /// Whether it is a base that a joiner or a skin tone can change.
     static func isPictograph(_ value: UInt32) -> Bool {
         guard value >= 0x203C, let scalar = Unicode.Scalar(value) else { return false }
         return scalar.properties.isEmoji

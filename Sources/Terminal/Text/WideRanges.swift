@@ -1,5 +1,5 @@
-/// The characters that take two columns: East Asian Wide and Fullwidth of Unicode 14, the newest version on which
-/// terminals agree. Unassigned places between two wide ranges are closed up; `TextWidth` asks for the age first.
+/// The characters that take two columns: East Asian Wide and Fullwidth in Unicode 14, the newest version on which
+/// terminals agree. Unassigned places between two wide ranges are included; `TextWidth` checks the age first.
 enum WideRanges {
     static func contains(_ scalar: UInt32) -> Bool {
         guard scalar >= 0x1100 else { return false }
