@@ -72,6 +72,9 @@ struct CivilTime: Hashable, Sendable {
     /// `21 Nov 10:01`, always 12 columns.
     var shortStamp: String { "\(day < 10 ? " " : "")\(day) \(Self.months[month - 1].prefix(3)) \(clock)" }
 
+    /// `1 Nov 10:01`, for sentences.
+    var stamp: Substring { shortStamp.drop { $0 == " " } }
+
     /// `21 Nov`, with the year if it is not `currentYear`.
     func shortDate(currentYear: Int) -> String {
         let text = "\(day) \(Self.months[month - 1].prefix(3))"

@@ -35,9 +35,7 @@ struct FoldedJSON: Hashable, Sendable {
         outline(of: text, indents: true)?.lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    private static func outline(
-        of text: String, indents: Bool
-    ) -> (isObject: Bool, count: Int, lines: [UInt8]?)? {
+    private static func outline(of text: String, indents: Bool) -> (isObject: Bool, count: Int, lines: [UInt8]?)? {
         guard mayBe(text) else { return nil }
         var text = text
         return text.withUTF8 { bytes in

@@ -105,9 +105,7 @@ struct Mention: Hashable, Sendable {
     }
 
     /// Whether a term is a word of its own at one of its ends, by its scalar there and the next two of the text.
-    private static func isApart(
-        _ edge: Unicode.Scalar, _ next: Unicode.Scalar?, _ beyond: Unicode.Scalar?
-    ) -> Bool {
+    private static func isApart(_ edge: Unicode.Scalar, _ next: Unicode.Scalar?, _ beyond: Unicode.Scalar?) -> Bool {
         guard let next else { return true }
         if SearchText.isUnspaced(next) || SearchText.isUnspaced(edge) { return true }
         if isWord(next) { return false }

@@ -102,7 +102,6 @@ extension Theme {
     var unread: Style { self[.unread] }
     var mention: Style { self[.mention] }
     var time: Style { self[.time] }
-    var own: Style { self[.own] }
     var dimmed: Style { self[.dimmed] }
     var marker: Style { self[.marker] }
     var failure: Style { self[.failure] }

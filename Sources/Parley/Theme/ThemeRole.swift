@@ -5,7 +5,7 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
     case title, connected, waiting, broken, heading, rule, unread
     /// The person's name in a mention.
     case mention
-    case time, own, dimmed, marker, failure, hintKey, hint, question, overlay
+    case time, dimmed, marker, failure, hintKey, hint, question, overlay
     /// Parts of a message.
     case code, quote, link
 
@@ -13,7 +13,7 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
     /// nothing that is meant to be read is dim.
     var look: (tone: Tone, attributes: Attributes, colorless: Attributes) {
         switch self {
-        case .title, .own: (.plain, .bold, .bold)
+        case .title: (.plain, .bold, .bold)
         case .overlay: (.plain, [], [])
         case .heading: (.accent, .bold, .bold)
         case .hintKey: (.accent, [], .bold)

@@ -53,9 +53,7 @@ struct EntryHistory: Sendable {
 
     private mutating func append(_ text: String) {
         guard limit > 0, text.contains(where: { !$0.isWhitespace }), entries.last.map({ Self.isSame($0, text) }) != true
-        else {
-            return
-        }
+        else { return }
         entries.append(text)
         added += 1
         bytes += text.utf8.count

@@ -24,7 +24,6 @@ enum GoldenFrame {
         case .unread: "u"
         case .mention: "y"
         case .time: "i"
-        case .own: "o"
         case .dimmed: "d"
         case .marker: "m"
         case .failure: "f"

@@ -207,7 +207,7 @@ extension Frame {
         let rows = min(lines.count, max(1, area.rows - 1))
         guard !area.isEmpty, let last = lines.prefix(rows).last else { return }
         for (offset, line) in lines.prefix(rows).enumerated() {
-            let row = Rect(row: area.endRow - rows + offset, column: area.column, rows: 1, columns: area.columns)
+            let row = area.line(area.rows - rows + offset)
             canvas.fill(row)
             let isCut = offset == rows - 1 && rows < lines.count
             let words = isCut ? (last + SafeText(" ") + lines[rows]).truncated(columns: area.columns - 2) : line

@@ -165,12 +165,9 @@ struct Conversation: Equatable, Sendable {
 
     /// When the newest message was stored, or the newest own line written.
     var newestTime: Timestamp {
-        var time = pending.last?.composedAt ?? Timestamp(milliseconds: .min)
-        for case .message(let line) in rows.reversed() where !isHidden(line) {
-            time = max(time, line.time)
-            break
-        }
-        return time
+        let written = pending.last?.composedAt ?? Timestamp(milliseconds: .min)
+        for case .message(let line) in rows.reversed() where !isHidden(line) { return max(written, line.time) }
+        return written
     }
 
     /// The oldest message, where older history begins.

@@ -91,7 +91,7 @@ extension Frame {
     /// That there is no connection, and the time up to which the messages shown are complete.
     func offlineWords(asOf time: Timestamp?) -> String {
         guard let time else { return " ─ offline" }
-        return " ─ offline, as of \(CivilTime(time, zone: model.zone).shortStamp.drop { $0 == " " })"
+        return " ─ offline, as of \(CivilTime(time, zone: model.zone).stamp)"
     }
 
     private func drawEmpty(_ conversation: Conversation, in area: Rect) {
@@ -148,9 +148,7 @@ extension Frame {
         }
     }
 
-    private func draw(
-        _ run: MarkedText.Run, over style: Style, in row: Rect, _ widths: ConversationLayout.Columns
-    ) {
+    private func draw(_ run: MarkedText.Run, over style: Style, in row: Rect, _ widths: ConversationLayout.Columns) {
         let place = Rect(
             row: row.row, column: row.column + widths.indent + run.columns.lowerBound, rows: 1,
             columns: min(run.columns.upperBound, widths.text) - run.columns.lowerBound)
@@ -166,9 +164,7 @@ extension Frame {
             let (start, end) = (columns(place.lowerBound), min(columns(place.upperBound), widths.text))
             // Names in code and links are no mentions.
             guard start < end, !text.runs.contains(where: { $0.kind != .quote && $0.columns.overlaps(start..<end) })
-            else {
-                continue
-            }
+            else { continue }
             let part = Rect(
                 row: row.row, column: row.column + widths.indent + start, rows: 1, columns: end - start)
             let look = theme.mention

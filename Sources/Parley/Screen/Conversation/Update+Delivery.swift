@@ -96,9 +96,7 @@ extension ChatModel {
     }
 
     /// - Parameter letter: the letter as written, with its subject.
-    private func letterPublished(
-        _ news: PublishNews, to recipient: String, _ letter: String
-    ) -> ChatEffects {
+    private func letterPublished(_ news: PublishNews, to recipient: String, _ letter: String) -> ChatEffects {
         if case .acknowledged = news.state { say("✓ \(recipient) has the letter.") }
         // Without a screen the failure is reported with the text, and kept with the reason, as a line is.
         guard hasScreen, let (verdict, reason) = news.givenUp else { return [] }

@@ -45,9 +45,7 @@ extension ChatModel {
         }
         guard let find = screen.marks.find ?? screen.marks.findBeforeText,
             screen.view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt)
-        else {
-            return say("Nothing is looked for here. /find LETTERS begins.", .failure)
-        }
+        else { return say("Nothing is looked for here. /find LETTERS begins.", .failure) }
         if screen.marks.find == nil {
             (screen.marks.find, screen.marks.selection) = (find, screen.marks.selectionBeforeText)
             screen.focus = .main

@@ -153,7 +153,7 @@ extension ChatModel {
         }
         let sorted = last.values.sorted { ($1.line.time, $0.line.name) < ($0.line.time, $1.line.name) }
         let seen = sorted.prefix(Self.peopleLimit).flatMap { seen in
-            let clock = CivilTime(seen.line.time, zone: zone).shortStamp.drop { $0 == " " }
+            let clock = CivilTime(seen.line.time, zone: zone).stamp
             let place = PaletteItem(
                 target: .line(topic: seen.conversation, .message(seen.line.sequence)),
                 title: String(seen.line.name.prefix(64)), detail: "where last seen",

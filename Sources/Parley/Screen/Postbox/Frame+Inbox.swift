@@ -35,7 +35,7 @@ extension Frame {
         words += inbox.finding == nil ? " ─ \(inbox.pageWords(box: box))" : " ─ filtered"
         words += (inbox.order == .oldestFirst ? ", oldest first" : "")
         if let kept = inbox.kept {
-            let stamp = kept.asOf.map { CivilTime($0, zone: model.zone).shortStamp.drop { $0 == " " } }
+            let stamp = kept.asOf.map { CivilTime($0, zone: model.zone).stamp }
             words += " ─ offline" + (stamp.map { ", as of \($0)" } ?? "")
         }
         if !inbox.marks.isEmpty { words += " ─ \(markWords)" }
@@ -105,11 +105,11 @@ extension Frame {
     private func drawReader(_ parts: InboxLayout) {
         guard let letter = model.network.inbox.openLetter, let reader = parts.reader else { return }
         if let heading = parts.readerHeading {
-            let stamp = CivilTime(letter.createdAt, zone: model.zone)
+            let stamp = CivilTime(letter.createdAt, zone: model.zone).stamp
             let from = SafeText(name: letter.from ?? "?")
             let box = model.network.inbox.fullName(ofBox: letter.postboxId)
             let about = LetterSubject.suffix(letter.subject)
-            let words = "from \(from) to \(box), \(stamp.shortStamp.drop { $0 == " " })\(about)"
+            let words = "from \(from) to \(box), \(stamp)\(about)"
             drawSeparator(SafeText(words), in: heading, words: theme.title, rule: theme.rule)
         }
         let first = min(model.network.inbox.readerScroll, parts.lastReaderScroll)

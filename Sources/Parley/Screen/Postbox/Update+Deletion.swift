@@ -43,7 +43,7 @@ extension ChatModel {
     private func askToDeleteSelected() {
         guard let letter = network.inbox.selectedLetter, !network.inbox.isBeingDeleted(letter.id) else { return }
         let sender = letter.from.flatMap { $0.isEmpty ? nil : " from \($0.prefix(64))" } ?? ""
-        let stamp = CivilTime(letter.createdAt, zone: zone).shortStamp.drop { $0 == " " }
+        let stamp = CivilTime(letter.createdAt, zone: zone).stamp
         ask(.delete([letter.id]), "Delete the letter\(sender) of \(stamp)?")
     }
 

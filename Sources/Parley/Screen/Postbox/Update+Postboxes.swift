@@ -70,7 +70,7 @@ extension ChatModel {
         guard isOffline || network.inbox.areBoxesOld, let asOf = network.inbox.boxesAsOf else {
             return "Your postboxes"
         }
-        return "Your postboxes, as of \(CivilTime(asOf, zone: zone).shortStamp.drop { $0 == " " })"
+        return "Your postboxes, as of \(CivilTime(asOf, zone: zone).stamp)"
     }
 
     /// Opens the list of postboxes, or updates it if it is open; its selection stays on its postbox.
@@ -207,7 +207,7 @@ extension ChatModel {
         // A person who has gone on to something else is not to be interrupted.
         guard screen.overlay == nil else { return }
         let lines = letters.enumerated().map { index, letter -> HelpText.Line in
-            let stamp = CivilTime(letter.time, zone: zone).shortStamp.drop { $0 == " " }
+            let stamp = CivilTime(letter.time, zone: zone).stamp
             return .entry("\(index + 1)  \(stamp)", beginning(of: letter))
         }
         screen.overlay = .listing(
@@ -245,7 +245,7 @@ extension ChatModel {
     }
 
     private func readSent(_ letter: KeptLetter) {
-        let stamp = CivilTime(letter.time, zone: zone).shortStamp.drop { $0 == " " }
+        let stamp = CivilTime(letter.time, zone: zone).stamp
         let subject = letter.subject.map { " · \($0)" } ?? ""
         let name = LetterFile.name(of: letter.person, at: letter.time)
         var reader = Reader(letter.text, heading: "to \(recipient(of: letter)), \(stamp)\(subject)", fileName: name)

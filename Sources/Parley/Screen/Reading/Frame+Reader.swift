@@ -81,7 +81,7 @@ extension Frame {
         let texts = ReaderLayout(reader: reader, area: area)
         let lines = texts.visibleLines(rows: area.rows, above: texts.edge).lines
         for (offset, line) in lines.enumerated() {
-            let row = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
+            let row = area.line(offset)
             canvas.write(line.text, row: row.row, column: row.column + 1, width: area.columns - 1)
             guard let find = reader.find else { continue }
             mark(find.text.columns(of: line.text), in: row, from: row.column + 1, area.columns - 1)

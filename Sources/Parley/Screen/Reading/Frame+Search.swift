@@ -59,9 +59,7 @@ extension Frame {
         for offset in 0..<parts.table.rows {
             let index = search.firstVisible + offset
             guard search.items.indices.contains(index) else { break }
-            let row = Rect(
-                row: parts.table.row + offset, column: parts.table.column, rows: 1, columns: parts.table.columns)
-            let item = search.items[index]
+            let (item, row) = (search.items[index], parts.table.line(offset))
             draw(item, of: search.places[item], in: row, columns, match, isSelected: index == search.selected)
         }
         drawFoundLetter(search, parts, match)
@@ -95,14 +93,8 @@ extension Frame {
             words =
                 "Nothing was found among the newest messages that have these words. before: with a date goes further back."
         }
-        draw(words, in: area, style)
+        write(SafeText(words).wrapped(columns: area.columns - 3), in: area, indent: 2, style: style)
         if model.screen.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
-    }
-
-    private func draw(_ words: String, in area: Rect, _ style: Style) {
-        for (offset, line) in SafeText(words).wrapped(columns: area.columns - 3).prefix(area.rows).enumerated() {
-            canvas.write(line, row: area.row + offset, column: area.column + 2, width: area.columns - 2, style: style)
-        }
     }
 
     private func draw(
@@ -160,14 +152,14 @@ extension Frame {
         guard let letter = search.openLetter, let reader = parts.reader else { return }
         if let heading = parts.readerHeading {
             let (from, place, _) = self.parts(of: .letter(letter), search.places[.letter(letter)])
-            let stamp = CivilTime(letter.time, zone: model.zone).shortStamp.drop { $0 == " " }
+            let stamp = CivilTime(letter.time, zone: model.zone).stamp
             let about = LetterSubject.suffix(letter.subject)
             let words = "from \(SafeText(name: from)) to \(place.prefix(64)), \(stamp)\(about)"
             drawSeparator(SafeText(words), in: heading, words: theme.title, rule: theme.rule)
         }
         let first = min(search.readerScroll, parts.lastReaderScroll)
         for (offset, line) in parts.letterLines.dropFirst(first).prefix(reader.rows).enumerated() {
-            let row = Rect(row: reader.row + offset, column: reader.column, rows: 1, columns: reader.columns)
+            let row = reader.line(offset)
             canvas.write(line, row: row.row, column: row.column + 1, width: reader.columns - 1)
             mark(match.columns(of: line), in: row, from: row.column + 1, reader.columns - 1)
         }
@@ -182,19 +174,17 @@ extension Frame {
     // MARK: In a conversation
 
     func drawExcerpt(_ excerpt: Excerpt) {
-        let stamp = CivilTime(excerpt.message.time, zone: model.zone)
-        let year = stamp.year == CivilTime(model.now.wall, zone: model.zone).year ? "" : " \(stamp.year)"
-        let heading = SafeText(
-            "\(excerpt.conversation.name) ─ around \(stamp.shortStamp.drop { $0 == " " })\(year), as stored here")
+        let time = CivilTime(excerpt.message.time, zone: model.zone)
+        let year = time.year == CivilTime(model.now.wall, zone: model.zone).year ? "" : " \(time.year)"
+        let heading = SafeText("\(excerpt.conversation.name) ─ around \(time.stamp)\(year), as stored here")
         guard let failure = excerpt.failure else { return drawRows(of: excerpt.conversation, heading) }
         drawHeading(heading)
-        draw("✗ \(failure)", in: layout.main, theme.failure)
+        let area = layout.main
+        write(SafeText("✗ \(failure)").wrapped(columns: area.columns - 3), in: area, indent: 2, style: theme.failure)
     }
 
     /// Marks what a find looks for, and the message that a search has led to, with what that looked for.
-    func drawMark(
-        _ text: SafeText, of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns
-    ) {
+    func drawMark(_ text: SafeText, of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns) {
         if let find = model.screen.marks.find, source.isMessage {
             mark(find.text.columns(of: text), in: row, from: row.column + widths.indent, widths.text)
         }

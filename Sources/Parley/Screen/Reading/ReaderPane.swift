@@ -251,7 +251,7 @@ extension ChatModel {
         _ text: String, from name: String?, in place: String, at time: Timestamp, of author: String? = nil,
         about subject: String? = nil, fileName: String? = nil
     ) -> Reader {
-        let stamp = CivilTime(time, zone: zone).shortStamp.drop { $0 == " " }
+        let stamp = CivilTime(time, zone: zone).stamp
         let from = name.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
         let heading = "from \(SafeText(name: from)) in \(place.prefix(64)), \(stamp)\(LetterSubject.suffix(subject))"
         return Reader(text, heading: heading, author: author, fileName: fileName)

@@ -9,7 +9,7 @@ extension Frame {
         for offset in 0..<area.rows {
             let index = model.screen.sidebar.firstVisible + offset
             guard let row = model.sidebarRow(at: index) else { break }
-            let line = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
+            let line = area.line(offset)
             drawSidebarRow(row, in: line, isShown: index == shown)
             guard model.screen.focus == .sidebar, index == model.screen.sidebar.cursor else { continue }
             drawSelection(line)
