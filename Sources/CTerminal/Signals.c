@@ -226,7 +226,7 @@ static bool was_key_for_others(int number, const siginfo_t *info) {
 }
 
 static void take_death(int number, siginfo_t *info) {
-    // When a terminal closes, SIGHUP may come from the kernel and again from the shell, some time apart; that is no
+    // When a terminal closes, SIGHUP may come from the kernel and again from the shell, some time apart; this is not a
     // person asking twice.
     if (number == SIGHUP && atomic_load(&pending_death) != 0) {
         return;

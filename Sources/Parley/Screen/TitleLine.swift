@@ -16,7 +16,6 @@ enum TitleCount: CaseIterable {
     }
 }
 
-/// The number of each.
 struct TitleCounts: Hashable {
     var queued = 0
     var mentions = 0

@@ -11,7 +11,7 @@ struct Ground: Hashable, Sendable {
     static let dark = Ground(darkest: RGB(0x2E3440))
     /// A light ground: white, and every light scheme down to Solarized's darker one.
     static let light = Ground(lightest: RGB(0xEEE8D5))
-    /// A ground that may be black or white. Few colours, of middling lightness, can be read on both.
+    /// A ground that may be black or white. Few colours, of medium lightness, can be read on both.
     static let unknown = Ground(darkest: .black, lightest: .white)
 
     /// The ground on a terminal with a palette of 16, where black and white are entries of the palette. Schemes with

@@ -46,7 +46,7 @@ extension SafeText {
     }
 
     /// The text in at most `columns`, with an ellipsis in its middle if it was cut, so that texts with the same
-    /// beginning stay distinct. With less than three columns, the end is cut.
+    /// beginning stay distinct. With fewer than three columns, the end is cut.
     public func shortened(columns: Int) -> SafeText {
         if width <= columns { return self }
         guard columns >= 3 else { return truncated(columns: columns) }

@@ -29,7 +29,6 @@ struct Absence: Equatable, Sendable {
 
     private let left: ContinuousClock.Instant
     private var returned: Moment?
-    /// Why there was no connection meanwhile; nil if there was one.
     private(set) var rest: Rest?
     private var messages: [String: Int] = [:]
     private(set) var letters = 0
@@ -82,7 +81,8 @@ struct Absence: Equatable, Sendable {
     /// Notes that everything missed in a topic has arrived.
     mutating func caughtUp(_ topic: String) { if returned != nil { awaited.remove(topic) } }
 
-    /// Counts messages, but none of a topic that rested: they may be from before the person left.
+    /// Counts messages. After the return, those of a topic that rested do not count: they may be from before the person
+    /// left.
     mutating func take(_ lines: [StoredLine], in conversation: String) {
         guard returned == nil || followed.contains(conversation) else { return }
         for line in lines where !line.isOwn && isMissed(line.time) {

@@ -18,7 +18,7 @@ struct Compose: Sendable {
 
     var isCommand: Bool { editor.hasPrefix("/") && !editor.hasPrefix("//") }
 
-    /// The unfinished key command, such as a search; nil if there is none.
+    /// An unfinished key command in words, such as a search; nil if there is none.
     var editingWords: String? {
         if let argument = editor.pendingArgument { return "times \(argument)" }
         guard let search = editor.searching else { return nil }

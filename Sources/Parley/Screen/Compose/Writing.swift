@@ -20,7 +20,6 @@ struct Writing: Sendable {
     /// Whether a conversation that is out of view has a draft.
     func hasText(for name: String) -> Bool { elsewhere[name]?.hasContent ?? false }
 
-    /// Adds lines of earlier runs.
     mutating func begin(with earlier: [KeptLine]) {
         lines = earlier + lines
         shorten()

@@ -6,7 +6,6 @@ import Terminal
 /// Rows are unique by stream sequence and in stream order, whatever order they arrive in. A message that was stored
 /// twice, with the same id, name and text, is one row.
 struct Conversation: Equatable, Sendable {
-    /// The topic or pattern as joined.
     let name: String
     /// Whether `name` contains a wildcard, so that nothing can be published to it.
     let isPattern: Bool
@@ -146,7 +145,6 @@ struct Conversation: Equatable, Sendable {
         return insertionIndex(position)
     }
 
-    /// Own lines that were not sent and wait for the person.
     var failedLines: [PendingLine] { pending.filter { !$0.isOutgoing } }
 
     /// The failed line that keys act on: the one that the person went to, else the oldest.
@@ -334,7 +332,7 @@ struct Conversation: Equatable, Sendable {
         history = isComplete ? .offline : .more
     }
 
-    /// Adds all messages before a place: between them only what no one has any more is missing.
+    /// Adds a page of all messages before a place; what is missing between them no longer exists.
     ///
     /// - Parameters:
     ///   - place: the sequence that follows them; nil for the stream's end.
@@ -512,7 +510,6 @@ struct Conversation: Equatable, Sendable {
     /// Keeps the marker while the person reads on from it.
     mutating func holdMarker() { holdsMarker = scroll != .bottom }
 
-    /// Whether there is a marker that has not been in view yet.
     var awaitsMarkerSeen: Bool { newMarker != nil && !hasSeenMarker }
 
     /// Whether the marker can be in view in a pane of `rows`: fewer messages are between it and the pane's end. If some
@@ -630,7 +627,7 @@ struct Conversation: Equatable, Sendable {
         return nil
     }
 
-    /// Marks a message as not the user's own, because an earlier one has come with its id.
+    /// Marks a message as not the user's own, because an earlier one with its id has arrived.
     private mutating func disown(_ sequence: UInt64, _ user: String?, among fresh: inout [StoredLine]) {
         func disown(_ line: inout StoredLine) { (line.isOwn, line.isClaimed) = (false, Self.isClaim(line.name, user)) }
         if let index = fresh.lastIndex(where: { $0.sequence == sequence }) { return disown(&fresh[index]) }

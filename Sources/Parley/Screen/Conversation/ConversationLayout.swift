@@ -53,7 +53,6 @@ struct ConversationLayout: ScrollableRows {
         case outage
     }
 
-    /// The width of each part of a line, in columns.
     struct Columns: Hashable {
         let time: Int
         let name: Int
@@ -133,16 +132,13 @@ struct ConversationLayout: ScrollableRows {
 
     var viewport: [Line] { visibleLines(rows: area.rows, above: bottomEdge).lines }
 
-    /// Whether the marker above what is new is in view.
     var showsMarker: Bool { viewport.contains(.separator(.new, Self.newWords)) }
 
     /// The scroll position `lines` above the present one, below it if negative, kept inside the conversation.
     func scrolled(up lines: Int) -> Conversation.Scroll { scroll(at: moved(bottomEdge, up: lines, rows: area.rows)) }
 
-    /// The scroll position that shows the oldest row.
     var beginning: Conversation.Scroll { scroll(at: oldestEdge(rows: area.rows)) }
 
-    /// Whether the oldest row's first line is in view.
     var showsBeginning: Bool {
         linesAbove(settled(bottomEdge, rows: area.rows), upTo: area.rows + 1) <= area.rows
     }
@@ -234,7 +230,6 @@ struct ConversationLayout: ScrollableRows {
 }
 
 extension ChatModel {
-    /// The layout of a conversation in the main pane.
     func layout(of conversation: Conversation) -> ConversationLayout {
         layout(of: conversation, in: layout(on: size).main)
     }

@@ -42,7 +42,6 @@ struct ConversationList: Equatable, Sendable {
         return sum
     }
 
-    /// The index of a joined topic; nil if it is not joined.
     func index(of name: String) -> Int? { indices[name] }
 
     func named(_ name: String) -> Conversation? { indices[name].map { all[$0] } }
@@ -53,7 +52,6 @@ struct ConversationList: Equatable, Sendable {
     /// Whether a joined topic is scrolled to its newest row.
     func isAtBottom(_ name: String) -> Bool { indices[name].map { all[$0].scroll == .bottom } ?? false }
 
-    /// Whether a joined topic has a marker that has not been in view yet.
     func awaitsMarkerSeen(_ name: String) -> Bool { indices[name].map { all[$0].awaitsMarkerSeen } ?? false }
 
     /// Joins a valid topic or pattern; false if it is joined already or too many are.

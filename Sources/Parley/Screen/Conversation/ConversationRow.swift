@@ -20,7 +20,7 @@ struct StoredLine: Hashable, Sendable {
     let id: String
     let topic: String
     let sequence: UInt64
-    /// The name that the sender claims, cut to a length that is looked at: unauthenticated text.
+    /// The name that the sender claims, cut to a bounded length: unauthenticated text.
     let name: String
     let text: String
     var time: Timestamp
@@ -56,7 +56,7 @@ struct PendingLine: Hashable, Sendable {
     let composedAt: Timestamp
     var state: State
 
-    /// How far the line has come.
+    /// How far the line has got.
     enum State: Hashable, Sendable {
         /// The core has not accepted it yet; that takes as long as the disk does.
         case typed

@@ -2,7 +2,6 @@ import Relay
 import Terminal
 
 extension Frame {
-    /// Draws what is shown while nothing is joined.
     func drawWelcome() {
         drawHeading(SafeText("welcome"))
         let keys = [
@@ -26,14 +25,12 @@ extension Frame {
         drawSeparator(words, in: layout.heading, words: theme.title, rule: style)
     }
 
-    /// Draws a conversation's rows around where the person looks.
     func drawConversation(_ conversation: Conversation) {
         let heading = SafeText(headingWords(conversation))
         drawRows(of: conversation, heading)
         drawTypists(in: conversation, besides: heading)
     }
 
-    /// Draws the rows of a conversation or excerpt.
     func drawRows(of conversation: Conversation, _ heading: SafeText) {
         drawHeading(heading)
         let area = layout.main

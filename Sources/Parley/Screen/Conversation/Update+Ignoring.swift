@@ -3,7 +3,6 @@ import Relay
 // People whose messages the person does not want to see. A name is only what its sender claims, so the name is ignored,
 // regardless of case, not the one who uses it.
 extension ChatModel {
-    /// The most names that can be ignored at once.
     static let ignoredLimit = 1_000
 
     /// Hides someone's messages in topics, now and in later runs; without a name, says who is ignored.

@@ -39,7 +39,6 @@ extension ChatModel {
         return true
     }
 
-    /// Scrolls a conversation so that a row is in view.
     func showRow(at position: RowPosition, in name: String) {
         guard let conversation = network.conversations.named(name) else { return }
         let layout = layout(of: conversation)

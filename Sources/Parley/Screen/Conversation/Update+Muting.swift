@@ -37,7 +37,6 @@ extension ChatModel {
         return network.keepsDesk ? [.store(.keepMuted(name, false))] : []
     }
 
-    /// Restores the mutes of earlier runs.
     func bringBack(mutes names: [String]) {
         let known = Set(network.quiet.mutes.map(\.text))
         let kept = names.filter { !known.contains($0) }.compactMap { try? TopicPattern($0) }

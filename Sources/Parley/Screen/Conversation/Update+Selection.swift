@@ -323,7 +323,6 @@ extension ConversationRow {
 }
 
 extension Conversation {
-    /// The row at a position; nil if it is gone.
     func row(of position: RowPosition) -> ConversationRow? {
         row(at: index(atOrAfter: position)).flatMap { $0.position == position ? $0 : nil }
     }

@@ -325,7 +325,7 @@ extension ChatModel {
 
     // MARK: Scrolling
 
-    /// Scrolls the conversation in view up by lines (down when negative), and asks for older messages at its top.
+    /// Scrolls the conversation in view up by lines, down if negative, and asks for older messages at its top.
     func scrollConversation(up lines: Int) -> ChatEffects {
         guard let topic = topicInView else { return [] }
         let layout = layout(of: topic)

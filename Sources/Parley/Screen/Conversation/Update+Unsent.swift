@@ -100,7 +100,6 @@ extension ChatModel {
     /// The most characters listed of a line.
     private static let unsentLength = 80
 
-    /// Lists the unsent lines of the topic in view, with their numbers.
     func listUnsent() {
         guard let (name, failed) = unsentInView(nil) else { return }
         listed.unsent = UnsentList(place: name, ids: failed.map(\.id))

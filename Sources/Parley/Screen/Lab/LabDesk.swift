@@ -17,7 +17,6 @@ struct LabDesk: Equatable, Sendable {
     var phase = Phase.opening
     /// The topic that receives what is written in the lab; nil for none.
     let topic: String?
-    /// Why some acts cannot be done here.
     var hindrances: [LabAct.Name: LabHindrance] = [:]
     var glance: LabReport?
     var selected = 0
@@ -49,7 +48,6 @@ struct LabDesk: Equatable, Sendable {
         lengths[choice] = min(max(0, length(of: choice) + steps), LabLengths.endless)
     }
 
-    /// Why a row cannot be done here; nil if it can.
     func hindrance(of choice: LabChoice) -> LabHindrance? {
         choice.acts.lazy.compactMap { hindrances[$0.name] }.first
     }

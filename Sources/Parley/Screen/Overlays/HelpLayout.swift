@@ -37,7 +37,6 @@ struct HelpLayout: Hashable {
 
     var lastScroll: Int { max(0, rows.count - inner.rows) }
 
-    /// The number of rows that a page key scrolls.
     var pageRows: Int { max(1, inner.rows - 1) }
 
     private static func entry(_ keys: SafeText, _ words: SafeText, _ columns: Int) -> [Row] {

@@ -39,7 +39,7 @@ enum HelpText {
         let words = subject.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
         let found = about(words, in: lines)
         guard found.isEmpty, words.count > 1 else { return found }
-        // Short words, such as articles, match everything.
+        // Short words, such as articles, say nothing.
         let parts = words.filter { $0.count > 3 }.map { about([$0], in: lines) }
         return Array(parts.filter { !$0.isEmpty }.joined(separator: [.blank]))
     }

@@ -10,7 +10,6 @@ struct PaletteLayout: Hashable {
     /// The full description of the selected item; empty if there is no room below the list.
     let words: Rect
 
-    /// The fewest rows that the list keeps.
     private static let leastList = 6
 
     /// The title and the bottom line stay in view. If there is little room, there is no border.

@@ -6,7 +6,6 @@ enum Place: Hashable, Sendable {
     case letters(String?)
 }
 
-/// One item that the palette offers.
 struct PaletteItem: Hashable, Sendable {
     enum Target: Hashable, Sendable {
         case command(SlashCommand.Entry)

@@ -427,7 +427,7 @@ struct Inbox: Equatable, Sendable {
         var found: [PostboxMessage] = []
         if !filter.terms.isEmpty, let finding {
             found = filter.isUnread ? finding.letters.filter { isUnread($0) || $0.id == id } : finding.letters
-            // Until the search has ended, a page far from where it has got has more of them.
+            // Until the search has ended, the page may have letters that it has not reached.
             if finding.isList(for: filter) { return found }
         }
         let ids = Set(found.map(\.id))

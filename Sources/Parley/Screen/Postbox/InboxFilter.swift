@@ -66,8 +66,6 @@ extension Inbox {
             isUnfinished = terms.count < words.count
         }
 
-        /// Whether it shows a letter.
-        ///
         /// - Parameter isRead: whether the letter is known to be read, even if the inbox does not know.
         func lets(through letter: PostboxMessage, of inbox: Inbox, isRead: Bool = false) -> Bool {
             if isUnread, isRead || !inbox.isUnread(letter) { return false }

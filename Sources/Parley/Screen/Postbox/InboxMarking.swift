@@ -86,7 +86,7 @@ extension Inbox {
             case complete
             /// No more can be marked.
             case full
-            /// Too many were looked at to go on.
+            /// `limit` letters were looked at, and no more will be.
             case tooMany
             case stopped, left
             case failed(String)

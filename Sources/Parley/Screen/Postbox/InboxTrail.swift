@@ -45,7 +45,6 @@ extension Inbox {
     /// Whether new letters appear on this page.
     var isAtNewest: Bool { order == .newestFirst ? isFirstPage : isLastPage }
 
-    /// Whether a later page exists.
     var hasMore: Bool { !isLastPage || order == .oldestFirst && newer > 0 }
 
     var nextTrail: Trail? {

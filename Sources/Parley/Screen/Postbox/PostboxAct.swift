@@ -19,7 +19,7 @@ enum PostboxAct: Hashable, Sendable {
         case ("list", 0...1): self = .list
         case ("create", 2) where words[1].lowercased() != "for":
             self = .create(try Self.newName(words[1]), persona: nil)
-        // A persona can have any name, so it must not be the rest of a postbox's name with a blank.
+        // A persona can have any name, so exactly one word may come before it: a postbox's name has no blanks.
         case ("create", 4) where words[2].lowercased() == "for":
             self = .create(try Self.newName(words[1]), persona: words[3])
         case ("create", 2...): throw .mistake("Write it as /postbox create NAME [for PERSONA]; NAME has no blanks.")

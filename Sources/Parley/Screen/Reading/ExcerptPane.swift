@@ -28,7 +28,7 @@ struct Excerpt: Equatable, Sendable {
     static let portion = 100
 }
 
-/// A part of what the local store has of a conversation, and which one.
+/// A part of what the local store has of a conversation.
 struct ExcerptPart: Equatable, Sendable {
     enum Direction: Hashable, Sendable {
         case around
@@ -166,7 +166,7 @@ extension ChatModel {
         }
         screen.trail = back
         screen.marks.found = mark
-        // Earlier selections in another place are over.
+        // A selection elsewhere no longer applies.
         (screen.marks.selection, screen.marks.find) = (nil, nil)
         screen.focus = .main
         return readExcerpt(.around)

@@ -5,7 +5,6 @@ struct ReaderLayout: ScrollableRows {
     let reader: Reader
     let area: Rect
 
-    /// Columns left and right of the text.
     private static let margin = 1
 
     var rowCount: Int { reader.parts.count }

@@ -25,7 +25,6 @@ struct SearchLayout: Hashable {
         letterLines = InboxLayout.wrapped(letter.text, columns: split.rest.columns - 2)
     }
 
-    /// The furthest that the reader scrolls.
     var lastReaderScroll: Int { max(0, letterLines.count - (reader?.rows ?? 0)) }
 }
 

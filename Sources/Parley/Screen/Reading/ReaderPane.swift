@@ -233,7 +233,6 @@ extension ChatModel {
         return nil
     }
 
-    /// A conversation's row in full.
     func reader(of row: ConversationRow) -> Reader? {
         switch row {
         case .message(let line):

@@ -8,13 +8,12 @@ struct Search: Hashable, Sendable {
     private(set) var items: [FoundItem] = []
     /// Whether these are all. There may be more than a portion, or than a search looks at.
     private(set) var isComplete = false
-    /// The networks of items that another network of the window has, by their places there.
+    /// For items of another network of the window, that network's place there.
     private(set) var places: [FoundItem: Int] = [:]
     /// The portion being fetched; nil if none is.
     fileprivate(set) var request: UInt64?
     /// The number of networks that have not answered yet.
     fileprivate var awaited = 0
-    /// The answers so far.
     private var answers: [Answer] = []
     private(set) var failure: String?
     fileprivate(set) var selected = 0
@@ -300,7 +299,6 @@ extension ChatModel {
         return .screen(.showChat(chat, .found(message, search.query)))
     }
 
-    /// A letter that was found, in full.
     func reader(of letter: KeptLetter) -> Reader {
         var reader = reader(
             letter.text, from: letter.person, in: letter.postbox, at: letter.time, about: letter.subject,

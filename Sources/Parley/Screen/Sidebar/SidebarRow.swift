@@ -27,14 +27,12 @@ extension ChatModel {
     /// The number of rows of networks above this one.
     var sidebarStart: Int { window.chats.prefix(window.place).reduce(0) { $0 + $1.rows } }
 
-    /// The row of a network's heading.
     func sidebarHeading(of chat: Int) -> Int {
         window.chats.prefix(chat).enumerated().reduce(0) { rows, next in
             rows + (next.offset == window.place ? ownSidebarCount : next.element.rows)
         }
     }
 
-    /// The sidebar's row at `index`; nil outside.
     func sidebarRow(at index: Int) -> SidebarRow? {
         guard window.chats.count > 1 else { return ownSidebarRow(at: index) }
         var index = index
