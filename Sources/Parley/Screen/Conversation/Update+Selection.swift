@@ -266,24 +266,24 @@ extension ChatModel {
         switch row {
         case .message(let line):
             var lines: [HelpText.Line] = [
-                .entry("from", line.name.isEmpty ? "nobody who gave a name" : line.name),
+                .entry("from", line.name.isEmpty ? "no name given" : line.name),
                 .entry("topic", line.topic),
                 .entry("stored", stamp(line.time)),
                 .entry("sequence", "\(line.sequence)"),
                 .entry("id", line.id), bytes,
             ]
-            if line.isRecovered { lines.append(.entry("recovered", "it came after an outage, in its place")) }
+            if line.isRecovered { lines.append(.entry("recovered", "delivered after an outage, in its place")) }
             let claim =
                 line.isOwn
                 ? "sent by you, here or from another device"
                 : line.isClaimed
-                    ? "not sent by you: somebody else has written this name under it"
-                    : "the name is what the sender says; the network does not prove it"
+                    ? "not sent by you: someone else used this name"
+                    : "the name is the sender's claim; the network does not prove it"
             return lines + [.entry("proof", claim)]
         case .pending(let line):
             let state =
                 switch line.state {
-                case .typed: "typed, not yet kept"
+                case .typed: "typed, not yet saved"
                 case .queued: "waits for a connection"
                 case .sending: "on its way; the network has not confirmed it"
                 case .failed(let words): words

@@ -10,9 +10,9 @@ enum LabWords {
     static func heading(of phase: LabDesk.Phase, elapsed: String, seed: UInt64?) -> String {
         let seed = seed.map { " ─ seed \($0)" } ?? ""
         return switch phase {
-        case .opening: "lab ─ going behind the proxy …"
+        case .opening: "lab ─ connecting through the proxy …"
         case .running: "lab ─ \(elapsed)\(seed)"
-        case .ending: "lab ─ waiting for what is on its way …"
+        case .ending: "lab ─ waiting for messages in flight …"
         case .over: "lab ─ the ledger\(seed)"
         case .failed: "lab"
         }
@@ -43,7 +43,7 @@ enum LabWords {
 
     static let question = "Put this chat's connection behind the lab?"
     static let needsScreen = "The lab needs a screen. In a shell, parley lab run rehearses on a network of its own."
-    static let needsConnection = "The lab needs a connection that was begun. One moment."
+    static let needsConnection = "The lab needs a connection. One moment."
     static let isOpening = "One moment: the connection is being put behind the lab."
     static let isNotOpen = "The lab is not open."
     static let needsTopic = "Open a topic before the lab to write there."
@@ -73,7 +73,7 @@ enum LabWords {
     static let nothingToSave = "There is nothing to save yet."
     static let nothingDone = "Nothing was done in the lab yet."
     static let textIsInTheWay = "The text is not empty: send or clear it, then save."
-    static let savesThere = "Enter saves it there; another name or folder can stand here."
+    static let savesThere = "Enter saves it; edit the path to save elsewhere."
 
     /// The reason that the network gives for an administrator's act.
     static let reason = "a rehearsal"
@@ -98,7 +98,7 @@ extension LabPane.Action {
         case .choice(let choice): choice.title
         case .end: "end it: everything restored, and the ledger"
         case .longer: "let the selected fault last longer"
-        case .shorter: "let it last less long"
+        case .shorter: "shorten the selected fault"
         case .save: "keep what was done as a scenario's file"
         case .open: "do what is selected; after the end, begin again"
         case .escape: "go back; the lab stays on until it is ended"
@@ -131,23 +131,23 @@ extension LabChoice {
     private var text: (title: String, words: String) {
         switch self {
         case .cut: ("cut the link", "The connection is reset, and none can be made.")
-        case .restore: ("restore everything", "Every fault that lasts is over.")
+        case .restore: ("restore everything", "Every lasting fault ends.")
         case .once: ("break it once", "The connection is reset; the next one works.")
         case .refuse: ("refuse new connections", "New connections are refused; the present one stays.")
-        case .silence: ("accept, say nothing", "Connections are taken, and nothing comes of them.")
-        case .loseSent: ("lose what is sent", "Nothing that you send arrives, as behind a broken cable.")
-        case .loseReceived: ("lose what comes", "Nothing of the server arrives: a half-open connection.")
-        case .loseBoth: ("lose both ways", "Nothing arrives on either side, and nobody says so.")
-        case .delay: ("delay by 300 ms", "All comes 300 ms late.")
-        case .jitter: ("jitter up to 1 s", "All comes late, by up to a second as chance has it.")
-        case .throttle: ("1 KiB a second", "1,024 bytes a second come through.")
-        case .split: ("byte by byte", "Each byte comes by itself.")
+        case .silence: ("accept, say nothing", "Connections are accepted, but get no answer.")
+        case .loseSent: ("lose what is sent", "Nothing that you send arrives, as with a broken cable.")
+        case .loseReceived: ("lose what comes", "Nothing from the server arrives: a half-open connection.")
+        case .loseBoth: ("lose both ways", "Nothing arrives on either side, and no error is reported.")
+        case .delay: ("delay by 300 ms", "Everything arrives 300 ms late.")
+        case .jitter: ("jitter up to 1 s", "Everything arrives up to a second late, at random.")
+        case .throttle: ("1 KiB a second", "1,024 bytes a second get through.")
+        case .split: ("byte by byte", "Each byte arrives alone.")
         case .halfClose: ("half-close", "The server's side ends, yours stays open.")
-        case .duplicate: ("double a message", "The next message of a topic comes twice.")
-        case .reorder: ("swap two messages", "The next message of a topic comes behind the one after it.")
-        case .drop: ("lose a message", "The next message of a topic does not come.")
+        case .duplicate: ("double a message", "The next message of a topic arrives twice.")
+        case .reorder: ("swap two messages", "The next message of a topic arrives after the one that follows it.")
+        case .drop: ("lose a message", "The next message of a topic does not arrive.")
         case .killServer: ("kill the server", "The network's server dies; its host starts it again.")
-        case .stopLeader: ("stop the leader", "The server of the cluster dies that leads the stream.")
+        case .stopLeader: ("stop the leader", "The cluster's server that leads the stream dies.")
         case .fillDisk: ("fill its disk", "The network finds its disk full, and stores nothing.")
         case .expire: ("end your access", "Your access to the network ends now.")
         case .revoke: ("revoke the account", "Your account is deactivated, and activated again.")
@@ -156,7 +156,7 @@ extension LabChoice {
         case .ban: ("ban you", "You are banned, and the ban is lifted.")
         case .block: ("block everybody", "All users are kept out, you among them.")
         case .background: ("go to background", "The chat is told that you are away, and suspends.")
-        case .connect: ("connect again", "The connection is left for a new one; after a kick, made again.")
+        case .connect: ("connect again", "Drops the connection for a new one; after a kick, connects again.")
         }
     }
 }

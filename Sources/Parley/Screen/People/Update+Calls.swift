@@ -61,7 +61,7 @@ extension ChatModel {
         lines.append(.entry("by", setting.by.words))
         if let command = setting.command { lines.append(.entry("and by", SafeText(command).description)) }
         lines.append(.entry("bell", settings.bell == .nothing ? "silent, whatever rings" : "for mentions and letters"))
-        let unreported = ", or, as long as it has told nothing of that, you have typed nothing for a minute"
+        let unreported = ", or, until it reports its focus, you have typed nothing for a minute"
         let pause = "\(CallPacer.pause.components.seconds) s apart at least"
         let isReported = attention.tracker.isReported
         lines.append(.entry("when", "the terminal is out of focus\(isReported ? "" : unreported); \(pause)"))
@@ -69,7 +69,7 @@ extension ChatModel {
     }
 
     func testNotification() -> ChatEffects {
-        guard hasScreen else { return tell("Notifications need a screen; here each line is said as it comes.") }
+        guard hasScreen else { return tell("Notifications need a screen; here each line is printed as it arrives.") }
         let place = "\(network.identity.user)@\(network.identity.network)"
         return called(TerminalNotification(title: "Parley", body: "This is a test for \(place)."), isTest: true)
     }

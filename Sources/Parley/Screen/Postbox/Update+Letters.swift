@@ -62,7 +62,7 @@ extension ChatModel {
     func proposeFile() {
         guard let letter = readableLetter() else { return }
         if beginLetter("/save \(letter.fileName)") {
-            say("Enter saves the letter there; another name or folder can stand here.")
+            say("Enter saves the letter; edit the path to save elsewhere.")
         }
     }
 
@@ -103,7 +103,7 @@ extension ChatModel {
 
     func write(to address: String) {
         guard hasScreen else {
-            return say("Without a screen the text goes with it: /post USER[/POSTBOX] TEXT", .failure)
+            return say("Without a screen, add the text: /post USER[/POSTBOX] TEXT", .failure)
         }
         if beginLetter("/post \(address) ") { say("A letter to \(address): write it here, and Enter sends it.") }
     }

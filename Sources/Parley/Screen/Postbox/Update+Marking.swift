@@ -11,7 +11,7 @@ extension ChatModel {
 
     func markRange() {
         guard let letters = network.inbox.rangeFromLastMark else {
-            return say("No letter that is shown was marked before: mark the first one of the range.")
+            return say("No marked letter is shown: mark the first one of the range.")
         }
         mark(letters)
     }

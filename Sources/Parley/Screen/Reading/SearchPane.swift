@@ -273,7 +273,7 @@ extension ChatModel {
 
     /// Goes to a result by its number, from 1.
     func openFound(_ number: Int) -> ChatEffects {
-        guard var search else { return tell("Nothing was searched for. /search WORDS lists what is found.", .failure) }
+        guard var search else { return tell("There is no search yet. /search WORDS starts one.", .failure) }
         guard search.items.indices.contains(number - 1) else {
             let count = search.items.count
             let found = "\(Wording.count(count, "thing")) \(count == 1 ? "was" : "were")"

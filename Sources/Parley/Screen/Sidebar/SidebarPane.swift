@@ -44,7 +44,7 @@ struct SidebarPane: Pane {
     private func move(by step: Int, on model: ChatModel) {
         guard case .topic(let index) = model.sidebarRow(at: model.screen.sidebar.cursor) else { return }
         guard !model.network.conversations.isByActivity else {
-            return model.say("The topics stand by activity; order them by hand to move them.")
+            return model.say("The topics are sorted by activity; order them by hand to move them.")
         }
         if model.network.conversations.move(model.network.conversations.all[index].name, by: step) {
             model.screen.sidebar.cursor += step
@@ -61,7 +61,7 @@ struct SidebarPane: Pane {
         if let place = name.flatMap({ model.network.conversations.place(of: $0) }) {
             model.screen.sidebar.cursor = model.sidebarStart + place + 1
         }
-        model.say(isByHand ? "The topic with the newest message stands first." : "The topics stand as you put them.")
+        model.say(isByHand ? "The topic with the newest message comes first." : "The topics are in your own order.")
     }
 
     func scroll(up lines: Int, on model: ChatModel) -> ChatEffects {
