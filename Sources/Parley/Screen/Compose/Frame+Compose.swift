@@ -261,8 +261,7 @@ extension ChatModel {
     fileprivate func isUseful(_ action: EverywhereKey, rows: Int) -> Bool {
         switch action {
         case .nextUnread:
-            let isUnread = unreadMessages > 0 || window.others.contains { $0.chat.unread > 0 }
-            return isUnread && !isPaneCovered
+            return !isPaneCovered && (unreadMessages > 0 || window.others.contains { $0.chat.unread > 0 })
         case .firstUnread: return !isPaneCovered && isFirstUnreadAbove(rows: rows)
         // While the log or the palette covers the panes, only the keys of the text being written are hinted. In a
         // ledger, the lab's key leads to another rehearsal.

@@ -71,8 +71,7 @@ extension Frame {
 
     private func drawStrips(_ lab: LabDesk, in area: Rect) {
         guard !area.isEmpty, let glance = lab.glance else { return }
-        let isPlain = theme.substitutes != nil
-        let strips = glance.strips(columns: area.columns - 2, ascii: isPlain)
+        let strips = glance.strips(columns: area.columns - 2, ascii: theme.substitutes != nil)
         let lanes = LabLayout.lanes(area.rows)
         for (offset, lane) in lanes.enumerated() where strips.indices.contains(lane) {
             let line = SafeText(strips[lane])

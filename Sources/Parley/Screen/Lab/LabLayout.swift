@@ -24,8 +24,7 @@ struct LabLayout {
     static let lanes = 9
 
     init(_ lab: LabDesk, area: Rect) {
-        let isWide = area.columns >= Self.wideFrom && area.rows >= 14
-        if isWide {
+        if area.columns >= Self.wideFrom, area.rows >= 14 {
             let halves = area.split(left: 42)
             let parts = halves.left.split(bottom: lab.isOn ? 3 : 0)
             (table, words) = (parts.rest, parts.bottom)

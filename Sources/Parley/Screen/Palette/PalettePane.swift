@@ -259,7 +259,6 @@ extension ChatModel {
     }
 
     func togglePalette(_ kind: Palette.Kind) {
-        let isOpen = palette?.kind == kind
-        palette = isOpen ? nil : Palette(kind, kind == .commands ? commandItems() : placeItems())
+        palette = palette?.kind == kind ? nil : Palette(kind, kind == .commands ? commandItems() : placeItems())
     }
 }

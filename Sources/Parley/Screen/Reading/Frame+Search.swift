@@ -11,10 +11,7 @@ struct SearchLayout: Hashable {
 
     init(search: Search, area: Rect) {
         guard let letter = search.openLetter else {
-            table = area
-            readerHeading = nil
-            reader = nil
-            letterLines = []
+            (table, readerHeading, reader, letterLines) = (area, nil, nil, [])
             return
         }
         let parts = area.split(top: area.rows >= 14 ? max(4, area.rows / 3) : 0)
@@ -189,8 +186,7 @@ extension Frame {
         }
         guard let found = model.screen.marks.found, found.position == source.position else { return }
         canvas.write("▌", row: row.row, column: row.column, style: theme.heading)
-        let match = SearchMatch(found.query)
-        mark(match.columns(of: text), in: row, from: row.column + widths.indent, widths.text)
+        mark(SearchMatch(found.query).columns(of: text), in: row, from: row.column + widths.indent, widths.text)
     }
 
     /// Marks columns of a text that begins at `column` and is `width` wide.
