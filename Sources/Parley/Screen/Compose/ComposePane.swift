@@ -12,7 +12,7 @@ struct ComposePane: Pane {
             case .send: KeyBinding(.enter, "send", hint: "send")
             case .newLine: KeyBinding([Key(.enter, .alt), .control("j")], "new line", hint: "new line")
             case .complete: KeyBinding(.tab, "complete a command, name, topic or :emoji; again: the next")
-            case .completePrevious: KeyBinding(.backTab, "behind that: the one before")
+            case .completePrevious: KeyBinding(.backTab, "after that: the one before")
             case .edit: KeyBinding([.alt("e")], "write on in your editor: VISUAL, EDITOR or vi")
             case .toEnd: KeyBinding([Key(.end, .control)], "newest message")
             }

@@ -22,8 +22,8 @@ struct ConversationPane: Pane {
             case .quote: KeyBinding(.character("q"), "reply: quote it in the text", hint: "quote")
             case .details: KeyBinding(.character("i"), "what is known of it: id, sequence, times", hint: "details")
             case .findPrevious:
-                KeyBinding(.character("n"), "behind /find: the message above that has it", hint: "above")
-            case .findNext: KeyBinding(.character("N"), "behind /find: the one below", hint: "below")
+                KeyBinding(.character("n"), "after /find: the message above that has it", hint: "above")
+            case .findNext: KeyBinding(.character("N"), "after /find: the one below", hint: "below")
             case .sendAgain: KeyBinding(.character("r"), "send the line again that was not sent", hint: "send again")
             case .dropLine: KeyBinding(.character("x"), "drop the line that was not sent", hint: "drop")
             case .open: KeyBinding(.enter, "go back to the text")

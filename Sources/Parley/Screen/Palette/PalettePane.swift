@@ -96,7 +96,7 @@ struct PalettePane: Pane {
             case .escape: KeyBinding([Key(.escape), .control("c")], "close it", hint: "close")
             case .up: KeyBinding([Key(.up), .control("p")], "up", hint: "up")
             case .down: KeyBinding([Key(.down), .control("n")], "down", hint: "down")
-            case .nextPane: KeyBinding(.tab, "down; behind a /command: complete it")
+            case .nextPane: KeyBinding(.tab, "down; after a /command: complete it")
             case .previousPane: KeyBinding(.backTab, "up")
             case .pageUp: KeyBinding(.pageUp, "page up")
             case .pageDown: KeyBinding(.pageDown, "page down")

@@ -66,8 +66,8 @@ struct ExcerptPane: Pane {
             case .copy: KeyBinding(.character("y"), "copy what was found, or what /find has led to", hint: "copy")
             case .quote: KeyBinding(.character("q"), "reply: quote it in the text", hint: "quote")
             case .findPrevious:
-                KeyBinding(.character("n"), "behind /find: the message above that has it", hint: "above")
-            case .findNext: KeyBinding(.character("N"), "behind /find: the one below", hint: "below")
+                KeyBinding(.character("n"), "after /find: the message above that has it", hint: "above")
+            case .findNext: KeyBinding(.character("N"), "after /find: the one below", hint: "below")
             case .open: KeyBinding(.enter, "go back to the text")
             }
         }
