@@ -1,26 +1,26 @@
 import Logging
 
-/// How a client proves who it is. The secrets are held in memory only and never printed.
+/// The credentials that a client presents. They are held in memory only and never printed.
 public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Nothing is presented.
+    /// No credentials.
     case none
     /// A shared token.
     case token(String)
     /// User name and password.
     case user(String, password: String)
-    /// An nkey: its public half is named, the server's nonce is signed.
+    /// An nkey: the public key is sent, and the private one signs the server's nonce.
     case nkey(NKeyPair)
     /// A user JWT whose nkey signs the server's nonce: RelayX's API key and secret.
     case jwt(String, NKeyPair)
     /// A bearer JWT: an access token that needs no signature.
     case bearer(String)
 
-    /// The pair that a credentials file holds.
+    /// Presents the JWT and the key pair of a credentials file.
     public init(_ credentials: Credentials) {
         self = .jwt(credentials.jwt, credentials.keyPair)
     }
 
-    /// The kind alone.
+    /// The kind of credentials, without their values.
     public var description: String {
         switch self {
         case .none: return "none"
@@ -35,7 +35,7 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
     /// No children: dumps and failed expectations must not show a secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Where the user JWT lets answers arrive: under `_INBOX` without a JWT, or when it cannot be read.
+    /// The inbox prefix that the user JWT permits; `_INBOX` without a JWT, or with one that cannot be read.
     var permittedInboxPrefix: String {
         switch self {
         case .jwt(let jwt, _), .bearer(let jwt): (try? UserClaims.decode(jwt))?.inboxPrefix ?? "_INBOX"
@@ -44,7 +44,7 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
     }
 }
 
-/// What a TLS connection trusts and presents.
+/// The authorities that a TLS connection trusts, and the certificate that it presents.
 public struct TLSOptions: Sendable, Hashable {
     /// A PEM file of authorities to trust instead of the system's.
     public var authorityFile: String?
@@ -52,10 +52,10 @@ public struct TLSOptions: Sendable, Hashable {
     public var certificateFile: String?
     /// The PEM file of the certificate's private key.
     public var privateKeyFile: String?
-    /// Whether the handshake comes before the server's first word (`handshake_first` of server 2.10.4 and later).
+    /// Whether TLS begins before the server's INFO (`handshake_first` of server 2.10.4 and later).
     public var handshakesFirst: Bool
 
-    /// Creates options; without any, the system's authorities are trusted and nothing is presented.
+    /// Creates options; by default the system's authorities are trusted and no certificate is presented.
     public init(
         authorityFile: String? = nil, certificateFile: String? = nil, privateKeyFile: String? = nil,
         handshakesFirst: Bool = false
@@ -67,7 +67,7 @@ public struct TLSOptions: Sendable, Hashable {
     }
 }
 
-/// How one connection is made and kept.
+/// The settings of one connection.
 public struct ConnectOptions: Sendable {
     /// The name shown in the server's monitoring.
     public var name: String
@@ -75,28 +75,28 @@ public struct ConnectOptions: Sendable {
     public var authentication: Authentication
     /// TLS settings; also used when only the server asks for TLS.
     public var tls: TLSOptions?
-    /// The proxy through which the server is reached; `nil` dials the server itself.
+    /// The proxy to the server, or `nil` to dial it directly.
     public var proxy: ProxyAddress?
-    /// Where answers to requests arrive: `<prefix>.<connection>.<request>`. `nil` takes what the user JWT permits:
-    /// `_INBOX` where it may, else its own `_INBOX_<user>`.
+    /// The prefix of the subjects on which answers to requests arrive: `<prefix>.<connection>.<request>`. `nil` uses
+    /// the one that the user JWT permits: `_INBOX` where it may, else its own `_INBOX_<user>`.
     public var inboxPrefix: String?
     /// The time that dialling, the proxy, TLS and login may take together.
     public var connectTimeout: Duration
-    /// How long a server has to answer a question about TLS once the time for the login is over: so much longer a login
-    /// that got no word takes to fail.
+    /// After a login that timed out, the time in which the server is asked whether it expects TLS. Such a login fails
+    /// later by up to this long.
     package var timeToAnswer = Duration.seconds(2)
-    /// The time between two pings; zero sends none, and a peer that has gone silently is then never noticed.
+    /// The time between two pings. Zero sends none, so that a peer which vanishes silently is never noticed.
     public var pingInterval: Duration
-    /// How long after a ping the peer may be silent before the connection counts as dead. Anything it sends counts, and
-    /// while it reads a long queue of bytes ahead of the ping, however slowly, it counts as alive.
+    /// How long after a ping the peer may stay silent before the connection counts as dead. Anything it sends counts as
+    /// life, and so does reading, however slowly, a long queue of bytes ahead of the ping.
     public var pongTimeout: Duration
     /// Whether messages that this connection publishes come back to its own subscriptions.
     public var echo: Bool
-    /// From this many unsent bytes on, `publish` answers false.
+    /// From this many unsent bytes on, `publish` returns false.
     public var outboundHighWaterMark: Int
     /// With this many unsent bytes, `publish` throws `outboundBufferFull`.
     public var outboundLimit: Int
-    /// Where the connection logs what happens to it, at `trace` and `debug`, without payloads or secrets.
+    /// The logger of the connection's events, at `trace` and `debug`, without payloads or secrets.
     public var logger: Logger
 
     /// Creates options; the defaults suit an interactive client. Without a logger nothing is logged.

@@ -1,45 +1,45 @@
 import NIOCore
 import Platform
 
-/// Hosts as people write them, in one form each.
+/// Validates host names and addresses, and brings each into one canonical form.
 enum HostName {
-    /// A name, or an IPv4 address in any of its forms.
+    /// A host name, or an IPv4 address in any of its forms.
     static func plain(_ text: Substring) throws(NATSError) -> String {
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
-            throw .invalidArgument("A host has letters of ASCII alone; write its ASCII form, which begins with xn--.")
+            throw .invalidArgument("A host name must be ASCII; write the form that begins with xn--.")
         }
         if let strange = text.unicodeScalars.first(where: { !isPart($0) }) {
             let shown = strange.value > 0x20 && strange.value < 0x7F ? "“\(strange)”" : "a blank or control character"
-            throw .invalidArgument("No host's name has \(shown).")
+            throw .invalidArgument("A host name cannot contain \(shown).")
         }
-        guard text.utf8.count <= 253, text != "." else { throw .invalidArgument("That is too long for a host's name.") }
+        guard text.utf8.count <= 253, text != "." else { throw .invalidArgument("The host name is too long.") }
         let labels = text.split(separator: ".", omittingEmptySubsequences: false)
         let written = labels.last == "" ? labels.dropLast() : labels[...]
         guard written.allSatisfy({ !$0.isEmpty }) else {
-            throw .invalidArgument("A host's name has no two dots in a row, and none at its beginning.")
+            throw .invalidArgument("A host name cannot begin with a dot or contain two in a row.")
         }
         guard let last = written.last, isNumber(last) else {
-            // The system's files have this machine's name without the root's dot (RFC 6761, 6.3).
+            // The system's files list this machine's name without the root's dot (RFC 6761, 6.3).
             return written.map { $0.lowercased() } == ["localhost"] ? "localhost" : String(text)
         }
         guard let address = ipv4(written) else {
-            throw .invalidArgument("The host ends with a number and is no IPv4 address: four numbers from 0 to 255.")
+            throw .invalidArgument("The host ends with a number but is no IPv4 address: four numbers from 0 to 255.")
         }
         return address
     }
 
-    /// An IPv6 address between brackets, perhaps with a zone behind a `%`, which a URL writes as `%25`.
+    /// An IPv6 address in brackets, optionally with a zone after a `%`, which a URL writes as `%25`.
     static func bracketed(_ text: Substring) throws(NATSError) -> String {
         let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts[0].contains(":"), let address = try? SocketAddress(ipAddress: String(parts[0]), port: 0),
             let canonical = address.ipAddress
         else {
-            throw .invalidArgument("Between the brackets of an address is an IPv6 address, as in [::1]:4222.")
+            throw .invalidArgument("Brackets are for an IPv6 address, as in [::1]:4222.")
         }
         guard parts.count > 1 else { return canonical }
         let zone = parts[1].hasPrefix("25") && parts[1].count > 2 ? parts[1].dropFirst(2) : parts[1]
         guard !zone.isEmpty, zone.unicodeScalars.allSatisfy(isPart) else {
-            throw .invalidArgument("Behind the % of an IPv6 address is the name of a network interface.")
+            throw .invalidArgument("The % of an IPv6 address must be followed by the name of a network interface.")
         }
         return "\(canonical)%\(zone)"
     }
@@ -51,8 +51,8 @@ enum HostName {
         }
     }
 
-    /// Four numbers, or fewer of which the last stands for all that is left, each decimal, octal behind `0` or
-    /// hexadecimal behind `0x`, as curl and browsers take them.
+    /// Up to four numbers, the last of which fills the bytes that are left. Each is decimal, octal after `0` or
+    /// hexadecimal after `0x`, as curl and browsers read them.
     private static func ipv4(_ labels: ArraySlice<Substring>) -> String? {
         var address = in_addr()
         guard labels.count <= 4, labels.allSatisfy({ isNumber($0) }),
@@ -67,11 +67,11 @@ enum HostName {
     }
 }
 
-/// An IP address as its bytes, 4 or 16, however it is written. An IPv4 address that is written as IPv6 is one of IPv4.
+/// An IP address as its 4 or 16 bytes, however it is written. An IPv4 address written as IPv6 counts as IPv4.
 package struct IPLiteral: Hashable, Sendable {
     package let bytes: [UInt8]
 
-    /// Nil for what is no address; a zone is left out.
+    /// Nil if the text is no address; a zone is ignored.
     package init?(_ text: String) {
         let text = text.prefix { $0 != "%" }
         switch try? SocketAddress(ipAddress: String(text), port: 0) {
@@ -88,7 +88,7 @@ package struct IPLiteral: Hashable, Sendable {
         bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
     }
 
-    /// Whether it begins with as many bits of another one.
+    /// Whether the first `prefix` bits are those of `network`.
     package func isIn(_ network: IPLiteral, prefix: Int) -> Bool {
         guard bytes.count == network.bytes.count else { return false }
         return zip(bytes, network.bytes).enumerated().allSatisfy { place, pair in

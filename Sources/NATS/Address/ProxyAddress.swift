@@ -1,9 +1,9 @@
 import Platform
 
-/// A proxy through which a server is reached: `http://[user:password@]host:port` (HTTP CONNECT, RFC 9110, 9.3.6) or
-/// `socks5://host:port` (RFC 1928). The proxy resolves the server's name.
+/// A proxy to the server: `http://[user:password@]host:port` (HTTP CONNECT, RFC 9110, 9.3.6) or `socks5://host:port`
+/// (RFC 1928). The proxy resolves the server's name.
 public struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
-    /// How the proxy is asked for a tunnel.
+    /// The protocol that the proxy speaks.
     public enum Kind: String, Sendable, Hashable {
         /// The CONNECT method of HTTP/1.1.
         case http
@@ -11,13 +11,13 @@ public struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
         case socks5
     }
 
-    /// How the proxy is asked.
+    /// The protocol that the proxy speaks.
     public var kind: Kind
     /// Host name or IP address; IPv6 without brackets.
     public var host: String
     /// TCP port, 1 to 65,535.
     public var port: Int
-    /// User name and password as the URL held them. Never printed.
+    /// May hold a password: never printed.
     private var userInfo: String?
 
     /// Creates an address without user name and password.
@@ -27,10 +27,11 @@ public struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads a URL. Without a scheme it is an HTTP proxy's; `socks5h://` is the same as `socks5://`, whose usual port
-    /// is 1080. HTTP proxies have no usual port: curl takes another one than browsers do.
+    /// Parses a URL. Without a scheme it is an HTTP proxy; `socks5h://` means the same as `socks5://`, whose default
+    /// port is 1080. HTTP proxies have no default, because curl and browsers disagree on one.
     ///
-    /// - Throws: `invalidArgument` when it is none, lacks the port, or asks for what the proxy's kind cannot do.
+    /// - Throws: `invalidArgument` if the text is no URL, lacks the port, or asks for what this kind of proxy cannot
+    ///   do.
     public init(parsing text: String) throws(NATSError) {
         let text = text.trimmingBlanks()
         let bare = URLAuthority.schemeWithoutSlashes(text)
@@ -42,9 +43,9 @@ public struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
         case "http": kind = .http
         case "socks5", "socks5h": kind = .socks5
         case "https":
-            throw .invalidArgument("A proxy that is reached through TLS cannot be used; write http://host:port.")
+            throw .invalidArgument("Proxies over TLS are not supported; write http://host:port.")
         case "socks", "socks4", "socks4a":
-            throw .invalidArgument("Of SOCKS proxies those of version 5 can be used; write socks5://host:port.")
+            throw .invalidArgument("Only version 5 of SOCKS is supported; write socks5://host:port.")
         default: throw .invalidArgument("A proxy's address begins with http:// or socks5://.")
         }
         let example = "\(kind.rawValue)://host:port"
@@ -76,6 +77,6 @@ public struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ProxyAddress: CustomReflectable {
-    /// The address alone: dumps and failed expectations must not show what it carries.
+    /// The address alone, so that dumps and failed expectations show no password.
     public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 }

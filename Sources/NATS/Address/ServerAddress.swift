@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Where a server listens, as a URL names it: `nats://host:port`, `tls://host:port`, or `host:port`.
+/// The address of a server, as a URL writes it: `nats://host:port`, `tls://host:port`, or `host:port`.
 public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     /// Host name or IP address; IPv6 without brackets.
     public var host: String
@@ -8,11 +8,11 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     public var port: Int
     /// Whether the connection must be encrypted.
     public var usesTLS: Bool
-    /// The name that the server's certificate must carry, when it differs from `host` (a discovered address, say).
+    /// The name that the server's certificate must carry, if it differs from `host`, as at a discovered address.
     public var certificateName: String?
-    /// A PEM file of authorities to trust at this address, instead of those that the options name.
+    /// A PEM file of authorities to trust at this address instead of those in the options.
     public var authorityFile: String?
-    /// User name and password, or a token alone, as far as the URL held them. Never printed.
+    /// User name and password, or a token alone, as the URL held them. Never printed.
     var userInfo: String?
 
     /// Creates an address.
@@ -27,7 +27,7 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         self.authorityFile = authorityFile
     }
 
-    /// Reads a URL. Throws `invalidArgument` when it is none, or of another protocol.
+    /// Parses a URL. Throws `invalidArgument` if it is none, or one of another protocol.
     public init(parsing text: String) throws(NATSError) {
         let text = text.trimmingBlanks()
         var rest = text[...]
@@ -38,7 +38,7 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         } else if rest.hasPrefix("//") {
             rest = rest.dropFirst(2)
         } else if let scheme = URLAuthority.schemeWithoutSlashes(text) {
-            // That another protocol cannot be used is said first.
+            // An unsupported protocol is reported first.
             _ = try Self.usesTLS(scheme: scheme)
             throw .invalidArgument(
                 "In a server address a colon and two slashes follow \(scheme), as in \(scheme)://host:port.")
@@ -59,12 +59,12 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Reads an entry of `ServerInfo.connectURLs`: another server of the cluster that `known` belongs to; nil when it
-    /// is no `host:port`.
+    /// Parses an entry of `ServerInfo.connectURLs`, another server of the cluster that `known` belongs to; nil if it is
+    /// no `host:port`.
     ///
-    /// It is reached with TLS if `known` is. An IP address does not show which names its certificate has, so the
-    /// certificate is expected to have the name that `known` has. Whoever answers at `known` may name any server, so a
-    /// login in a URL, of `known` or of a `configured` server, goes to its own host alone.
+    /// It uses TLS if `known` does. An IP address does not show which names its certificate carries, so the certificate
+    /// must carry the name that `known` has. Whoever answers at `known` may name any server, so a login in the URL of
+    /// `known` or of a `configured` server is sent to that URL's own host only.
     public init?(discovered entry: String, like known: ServerAddress, configured: [ServerAddress] = []) {
         guard URLAuthority.splitScheme(entry) == nil, !entry.contains("@"),
             let authority = try? URLAuthority(parsing: entry[...], kind: "server address", example: "host:port")
@@ -91,7 +91,7 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         "\(usesTLS ? "tls" : "nats")://\(URLAuthority.text(host: host, port: port))"
     }
 
-    /// The authentication that the URL itself carried, if any.
+    /// The login that the URL itself held, if any.
     public var authentication: Authentication? {
         guard let userInfo, !userInfo.isEmpty else { return nil }
         let (user, password) = URLAuthority.credentials(in: userInfo)
@@ -100,6 +100,6 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ServerAddress: CustomReflectable {
-    /// The address alone: dumps and failed expectations must not show what it carries.
+    /// The address alone, so that dumps and failed expectations show no password.
     public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 }

@@ -7,19 +7,19 @@ struct URLAuthority {
     /// The text before the last `@`, as written. May be a secret.
     var userInfo: String?
 
-    /// Scheme, in lower case, and what follows `://`; nil without a scheme.
+    /// The lowercased scheme and the text after `://`; nil without a scheme.
     static func splitScheme(_ text: String) -> (scheme: String, rest: Substring)? {
         guard let mark = text.firstRange(of: "://") else { return nil }
         return (text[..<mark.lowerBound].lowercased(), text[mark.upperBound...])
     }
 
-    /// Schemes that people write before servers and proxies.
+    /// Schemes that people write in front of servers and proxies.
     private static let schemes = [
         "nats", "tls", "ws", "wss", "http", "https", "socks", "socks4", "socks4a", "socks5", "socks5h",
     ]
 
-    /// The scheme, in lower case, of a text whose `://` is not complete, as in `nats:host`, `nats:/host` and
-    /// `nats//host`; nil for any other text. A host may have such a name, with a port or a slash after it.
+    /// The lowercased scheme of a text whose `://` is incomplete, as in `nats:host`, `nats:/host` and `nats//host`; nil
+    /// for any other text. A host may have such a name, followed by a port or a slash.
     static func schemeWithoutSlashes(_ text: String) -> String? {
         let word = text.prefix { $0.isLetter || $0.isNumber }
         let rest = text[word.endIndex...]
@@ -30,7 +30,7 @@ struct URLAuthority {
         return word.lowercased()
     }
 
-    /// Reads it; `kind` and `example` are for the words of the errors, which leave out the text: it may hold a secret.
+    /// Parses `text`. Errors use `kind` and `example` instead of quoting the text, which may hold a secret.
     init(parsing text: Substring, kind: String, example: String) throws(NATSError) {
         var rest = text
         if let at = rest.lastIndex(of: "@") {
@@ -72,7 +72,7 @@ struct URLAuthority {
         }
         guard !host.isEmpty else { throw Self.noHost(kind, example) }
         self.host = try isBracketed ? HostName.bracketed(host) : HostName.plain(host)
-        // As in any URL, a colon alone says nothing.
+        // As in any URL, a colon without a port is ignored.
         guard !portText.isEmpty else { return }
         guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(portText),
             (1...65_535).contains(port)
@@ -84,7 +84,7 @@ struct URLAuthority {
         .invalidArgument("The \(kind) has no host; write \(example).")
     }
 
-    /// Whether a URL, and so a request to a proxy, can hold the host: no blanks, no line breaks, no path.
+    /// Whether a URL, and so a request to a proxy, can contain the host: no blanks, no line breaks, no slash.
     static func isUsable(host: String) -> Bool {
         !host.isEmpty && host.utf8.count <= 253
             && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
@@ -92,13 +92,13 @@ struct URLAuthority {
 
     static func text(host: String, port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-    /// User and password of user information; a text without a colon is the user alone.
+    /// The user and the password; without a colon, the user alone.
     static func credentials(in userInfo: String) -> (user: String, password: String?) {
         guard let colon = userInfo.firstIndex(of: ":") else { return (unescaped(userInfo[...]), nil) }
         return (unescaped(userInfo[..<colon]), unescaped(userInfo[userInfo.index(after: colon)...]))
     }
 
-    /// The text with `%40` and the like replaced by their characters (RFC 3986, 2.1); anything that is no escape stays.
+    /// Replaces `%40` and the like by their characters (RFC 3986, 2.1); anything that is no escape stays.
     private static func unescaped(_ text: Substring) -> String {
         let parts = text.split(separator: "%", omittingEmptySubsequences: false)
         var bytes = Array(parts[0].utf8)

@@ -4,8 +4,8 @@ import NIOPosix
 
 /// A value that arrives once, for one waiter. The first call that fulfils it wins; later ones change nothing.
 ///
-/// Fulfilling may come before the wait begins, so a cancellation that arrives early is not lost. Each message that is
-/// sent waits for one of these, so what is done to it can be specialized where it is used.
+/// It may be fulfilled before the wait begins, so an early cancellation is not lost. Inlinable, because every message
+/// that is sent waits for one.
 package final class Completion<Value: Sendable>: Sendable {
     @usableFromInline
     package enum State: Sendable {
@@ -21,7 +21,7 @@ package final class Completion<Value: Sendable>: Sendable {
     @inlinable
     package init() { state = NIOLockedValueBox(.pending) }
 
-    /// Hands over the value; false when another came first.
+    /// Hands over the value; false if another was there first.
     @inlinable
     @discardableResult
     package func fulfil(_ value: Value) -> Bool {
@@ -51,7 +51,7 @@ package final class Completion<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits for the value. To be called once.
+    /// Waits for the value. Call it once.
     @inlinable
     package nonisolated(nonsending) func value() async -> Value {
         if let ready = take() { return ready }
@@ -82,9 +82,8 @@ extension Completion {
         }
     }
 
-    /// Hands over `value` once `limit` has passed. The waiter cancels this when it no longer needs it.
-    ///
-    /// A task that sleeps would leave its timer behind when it is cancelled, for each of many waits.
+    /// Hands over `value` after `limit`, unless the waiter cancels this first. A sleeping task would leave its timer
+    /// behind when it is cancelled, once for each of many waits.
     package func fulfil(_ value: Value, after limit: Duration) -> Scheduled<Void> {
         NIOSingletons.posixEventLoopGroup.next().scheduleTask(in: .nanoseconds(max(0, limit.nanoseconds))) {
             _ = self.fulfil(value)
@@ -107,8 +106,7 @@ extension Completion {
 extension NIOLockedValueBox {
     /// As `withLockedValue`, for a body with a typed error.
     ///
-    /// This package's locks are SwiftNIO's, built on the system's mutexes: the thread sanitizer understands those and
-    /// not the standard library's.
+    /// This package uses SwiftNIO's locks because the thread sanitizer does not understand the standard library's.
     @inline(__always)
     func withLockedValueThrowing<Success, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Success

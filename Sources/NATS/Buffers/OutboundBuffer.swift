@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// What waits to be written: callers append under a lock, the event loop takes everything once a turn.
+/// Bytes waiting to be written: callers append under a lock, and the event loop takes everything once a turn.
 final class OutboundBuffer: Sendable {
     private struct State {
         var buffer: ByteBuffer
@@ -27,11 +27,11 @@ final class OutboundBuffer: Sendable {
         state = NIOLockedValueBox(State(buffer: ByteBuffer()))
     }
 
-    /// What the caller hears: whether it has to schedule a flush, and whether it may go on.
+    /// Whether the caller must schedule a flush, and whether it may continue.
     typealias Appended = (needsFlush: Bool, isBelowHighWaterMark: Bool)
 
-    /// Appends through `write`. Throws when the connection has ended or the limit is reached, but for bytes that end
-    /// what earlier ones began: these few must not be lost for want of room.
+    /// Appends through `write`. Throws if the connection has ended or the limit is reached, except for the few bytes of
+    /// a command that ends an earlier one, which must not be lost for want of room.
     @inline(__always)
     func append(isEnding: Bool = false, _ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
         try state.withLockedValueThrowing { state throws(NATSError) -> Appended in
@@ -46,7 +46,7 @@ final class OutboundBuffer: Sendable {
         }
     }
 
-    /// Has what is appended from now on ask for no flush until ``release()``; false where one was asked for already.
+    /// Holds back flushes until ``release()``; false if one is scheduled already.
     func hold() -> Bool {
         state.withLockedValue { state in
             guard !state.isFlushScheduled, state.closedBy == nil else { return false }
@@ -55,7 +55,7 @@ final class OutboundBuffer: Sendable {
         }
     }
 
-    /// Ends a hold; returns whether the caller has to schedule a flush.
+    /// Ends a hold; returns whether the caller must schedule a flush.
     func release() -> Bool {
         state.withLockedValue { state in
             state.isFlushScheduled = state.buffer.readableBytes > 0
@@ -63,12 +63,12 @@ final class OutboundBuffer: Sendable {
         }
     }
 
-    /// The most writes that may wait for the socket. Each costs some hundred bytes of overhead, so beyond this number
-    /// small messages are collected here instead, where they cost no more than their own bytes.
+    /// The most writes in flight. Each costs a few hundred bytes of overhead, so beyond this number small messages are
+    /// collected here instead, where they cost only their own bytes.
     static let maximumWrites = 32
 
-    /// Takes everything that waits to be written; nil when there is nothing, or when ``maximumWrites`` are in flight.
-    /// The caller reports the end of each write with ``ended()``.
+    /// Takes everything that waits; nil if nothing does, or while ``maximumWrites`` are in flight. The caller reports
+    /// the end of each write with ``ended()``.
     func take() -> ByteBuffer? {
         state.withLockedValue { state in
             guard state.writesInFlight < Self.maximumWrites else {
@@ -78,14 +78,15 @@ final class OutboundBuffer: Sendable {
             state.isFlushScheduled = false
             guard state.buffer.readableBytes > 0 else { return nil }
             let taken = state.buffer
-            // A steady stream fills the next buffer as far as this one, so it is made as large at once.
+            // A steady stream fills the next buffer as far as this one, so it gets the same size at once.
             state.buffer = ByteBufferAllocator().buffer(capacity: min(taken.readableBytes, 256 << 10))
             state.writesInFlight += 1
             return taken
         }
     }
 
-    /// One write has succeeded or failed; returns whether another was put off until now, so that a flush is needed.
+    /// Counts a write that has succeeded or failed; returns whether another was put off meanwhile, so that a flush is
+    /// needed.
     func ended() -> Bool {
         state.withLockedValue { state in
             state.writesInFlight -= 1
@@ -110,7 +111,7 @@ final class OutboundBuffer: Sendable {
 
     var progress: (written: Int, unwritten: Int) { state.withLockedValue { ($0.written, $0.unwritten) } }
 
-    /// Registers a waiter for the fall below half the high-water mark; nil when it need not wait.
+    /// Registers a waiter for the fall below half the high-water mark; nil if it need not wait.
     func drainWaiter() throws(NATSError) -> Completion<Result<Void, NATSError>>? {
         try state.withLockedValueThrowing { state throws(NATSError) -> Completion<Result<Void, NATSError>>? in
             if let error = state.closedBy { throw error }

@@ -1,9 +1,9 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Distinguishes one request's answer from all others: 64 random bits, so that no token helps to guess another.
+/// Identifies one request's answer: 64 random bits, so that no token helps to guess another.
 struct RequestToken: Hashable {
-    /// Characters of its text: ten of six bits, behind one with the four that are left.
+    /// The length of the text: ten characters of six bits after one of four.
     static let length = 11
     private static let alphabet: StaticString = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 
@@ -47,9 +47,9 @@ final class RequestTable: Sendable {
     typealias Answer = @Sendable (Result<NATSMessage, NATSError>) -> Void
 
     enum Asker {
-        /// Whoever wants the whole message.
+        /// Wants the entire message.
         case message(Answer)
-        /// Whoever had a message stored: many share one observer, so that none needs a closure of its own.
+        /// Had a message stored: many share one observer, so that none needs a closure of its own.
         case storage(any StorageObserver, id: String, tag: UInt64)
 
         fileprivate func answer(_ result: Result<NATSMessage, NATSError>) {
@@ -67,7 +67,7 @@ final class RequestTable: Sendable {
         var order: UInt64
         var subject: String
         var deadline: NIODeadline
-        /// How long the answer may take once the server has the request; nil where the deadline holds in any case.
+        /// How long the answer may take once the server has the request; nil if the deadline is absolute.
         var patience: TimeAmount?
         var asker: Asker
     }
@@ -77,7 +77,7 @@ final class RequestTable: Sendable {
         var added: UInt64 = 0
         var random = RandomWords()
         var closedBy: NATSError?
-        /// Why the server sends no answers for now.
+        /// Why the server sends no answers at present.
         var refusal: NATSError?
     }
 
@@ -87,7 +87,7 @@ final class RequestTable: Sendable {
 
     init(inbox: String) { stem = inbox + "." }
 
-    /// The subject that has every answer come.
+    /// The subject on which all answers arrive.
     var subscription: String { stem + "*" }
 
     var isEmpty: Bool { state.withLockedValue { $0.entries.isEmpty } }
@@ -101,8 +101,8 @@ final class RequestTable: Sendable {
         }
     }
 
-    /// Registers a request and gives it its token. The caller sees to it that the clock runs. A request that may still
-    /// be on its way when the deadline passes gets `patience` once more, from when the server is known to have it.
+    /// Registers a request and returns its token. The caller starts the clock. A request that may still be in flight at
+    /// its deadline gets `patience` more, counted from when the server is known to have it.
     func add(
         subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, for asker: Asker
     ) throws(NATSError) -> RequestToken {
@@ -112,7 +112,7 @@ final class RequestTable: Sendable {
             state.added += 1
             let entry = Entry(
                 order: state.added, subject: subject, deadline: deadline, patience: patience, asker: asker)
-            // Whose place was taken by chance gets it back, and the newcomer another.
+            // On a collision the earlier request keeps its token.
             while let other = state.entries.updateValue(entry, forKey: token) {
                 state.entries[token] = other
                 token = state.random.next()
@@ -125,8 +125,8 @@ final class RequestTable: Sendable {
         _ = state.withLockedValue { $0.entries.removeValue(forKey: token.value) }
     }
 
-    /// Something came over the answers' subscription, to this subject; the message is only made for whom it answers,
-    /// and with its subject only for those who want that.
+    /// Resolves the request that a message to `subject` answers. The message is made only then, and its subject only
+    /// for an asker that wants it.
     func resolve(_ subject: UnsafeRawBufferPointer, with message: (_ wantsSubject: Bool) -> NATSMessage) {
         let start = stem.utf8.count
         guard subject.count > start,
@@ -134,7 +134,7 @@ final class RequestTable: Sendable {
             let entry = state.withLockedValue({ $0.entries.removeValue(forKey: token.value) })
         else { return }
         let message = message(entry.asker.wantsSubject)
-        // A value may be stored with such a line too, and be the answer.
+        // A stored value may have such a status line too, and be the answer.
         if message.hasStatusLine, message.status == 503, message.headers["Nats-Sequence"] == nil {
             entry.asker.answer(.failure(.noResponders(subject: entry.subject)))
         } else {
@@ -142,7 +142,7 @@ final class RequestTable: Sendable {
         }
     }
 
-    /// The server refused a publish to `subject`; the oldest request to it is the one meant.
+    /// The server refused a publish to `subject`: fails the oldest request to it.
     func fail(subject: String, with error: NATSError) {
         let entry = state.withLockedValue { state -> Entry? in
             let oldest = state.entries.filter { $0.value.subject == subject }.min { $0.value.order < $1.value.order }
@@ -151,7 +151,7 @@ final class RequestTable: Sendable {
         entry?.asker.answer(.failure(error))
     }
 
-    /// Ends those whose time is up; returns the patient ones, which go on until `arrived` says the server has them.
+    /// Ends the requests whose time is up. Returns the patient ones, which continue until `arrived` reports them.
     func expire(at now: NIODeadline) -> [RequestToken] {
         let (expired, patient) = state.withLockedValue { state -> ([Entry], [RequestToken]) in
             let late = state.entries.filter { $0.value.deadline <= now }
@@ -164,7 +164,7 @@ final class RequestTable: Sendable {
         return patient
     }
 
-    /// The server has these requests now: their answers may take their usual time, and no more.
+    /// The server has these requests now: each answer gets its usual time from here on.
     func arrived(_ tokens: [RequestToken], at now: NIODeadline) {
         state.withLockedValue { state in
             for token in tokens {
@@ -175,12 +175,12 @@ final class RequestTable: Sendable {
         }
     }
 
-    /// The server refuses the answers' subscription: those under way get none, and no others can be added for now.
+    /// The server refuses the answers' subscription: open requests fail, and none can be added until ``permit()``.
     func refuse(_ error: NATSError) {
         end(.timeout("a request whose answer the server does not permit")) { $0.refusal = error }
     }
 
-    /// The server has the answers' subscription: requests can be added again.
+    /// The server has accepted the answers' subscription.
     func permit() { state.withLockedValue { $0.refusal = nil } }
 
     func close(_ error: NATSError) { end(error) { $0.closedBy = $0.closedBy ?? error } }

@@ -11,11 +11,11 @@ public struct BufferLimits: Sendable, Hashable {
         case dropOldest
     }
 
-    /// Most messages held, at least 1.
+    /// The most messages held, at least 1.
     public var messages: Int
-    /// Most bytes held, headers included, at least 1; of the two subjects only what goes beyond 512 bytes counts.
+    /// The most bytes held, headers included, at least 1. Of the two subjects, only the bytes beyond 512 count.
     public var bytes: Int
-    /// What happens beyond that.
+    /// What is dropped beyond that.
     public var overflow: Overflow
 
     /// Creates limits.
@@ -26,15 +26,15 @@ public struct BufferLimits: Sendable, Hashable {
     }
 }
 
-/// What a reader of many messages waits for where none is at hand: that some have come together. Between two programs
-/// that share a processor each wake-up is time that the other one lacks.
+/// How long a reader waits for several messages to come together. Where two programs share a processor, each wake-up
+/// takes time from the other.
 struct Gathering {
-    /// So many messages, or ``bytes``, are enough.
+    /// This many messages, or ``bytes``, are enough.
     let count: Int
-    /// When as many as there are then are enough. Where there is none, the reader waits on for the first.
+    /// From here on a single message is enough; without one, the reader waits on.
     let end: NIODeadline
 
-    /// So many bytes are enough, however few messages they are.
+    /// This many bytes are enough, however few the messages.
     static let bytes = 128 << 10
     static let patience = TimeAmount.milliseconds(5)
 
@@ -45,14 +45,14 @@ struct Gathering {
     }
 }
 
-/// One read from the socket: its messages share its memory.
+/// One read from the socket, whose memory its messages share.
 struct ReadChunk {
     var number: UInt64
     var capacity: Int
 }
 
-/// Messages between the event loop, which delivers a batch per read, and one reader, which takes whole batches. Another
-/// reader that comes to wait ends the wait of the first.
+/// Messages between the event loop, which delivers a batch per read, and one reader, which takes entire batches. A
+/// second reader that begins to wait ends the wait of the first.
 final class SubscriptionBuffer: Sendable {
     enum Ending: Sendable {
         /// Unsubscribed, or the connection was closed by its owner.
@@ -65,26 +65,26 @@ final class SubscriptionBuffer: Sendable {
     private struct State {
         var queue: [NATSMessage] = []
         var bytes = 0
-        /// The memory of all reads of which messages wait here.
+        /// The memory of all reads whose messages wait here.
         var kept = 0
         var lastChunk: UInt64?
         var dropped = 0
         var delivered = 0
-        /// After how many messages in all the subscription ends.
+        /// The number of messages, counted from the beginning, after which the subscription ends.
         var maximum: Int?
         var ending: Ending?
         var reader = WaitingReader()
 
-        /// Whether what waits is as much as a reader wants together, or all that there will be.
+        /// Whether the waiting messages are all that the reader asks for, or all that will ever come.
         func isEnough(_ gathering: Gathering?, _ limits: BufferLimits) -> Bool {
             guard let gathering, ending == nil else { return true }
             return queue.count >= min(gathering.count, limits.messages) || isMuch(limits)
         }
 
-        /// Whether what waits has so many bytes that nobody need wait for more.
+        /// Whether so many bytes wait that no reader need wait for more.
         func isMuch(_ limits: BufferLimits) -> Bool { bytes >= min(Gathering.bytes, limits.bytes) }
 
-        /// Copies the messages together, so that the reads they came with are free.
+        /// Copies the messages together, which frees the reads they came with.
         mutating func compact() {
             var block = ByteBuffer()
             var start = 0
@@ -111,7 +111,7 @@ final class SubscriptionBuffer: Sendable {
     let sid: UInt64
     let subject: String
     let limits: BufferLimits
-    /// Rings for a reader whose time is up.
+    /// Runs the alarm of a reader with a deadline.
     private let eventLoop: any EventLoop
     private let state = NIOLockedValueBox(State())
 
@@ -126,7 +126,7 @@ final class SubscriptionBuffer: Sendable {
     var waitingBytes: Int { state.withLockedValue { $0.bytes } }
     var delivered: Int { state.withLockedValue { $0.delivered } }
 
-    /// Has the subscription end by itself once `maximum` messages have come in all; false when they have already.
+    /// Ends the subscription once it has delivered `maximum` messages in all; false if it already has.
     func end(after maximum: Int) -> Bool {
         state.withLockedValue { state in
             guard state.ending == nil, maximum > state.delivered else { return false }
@@ -135,8 +135,8 @@ final class SubscriptionBuffer: Sendable {
         }
     }
 
-    /// Takes a batch over; `batch` comes back empty, with room for the next. Returns how many messages have been lost
-    /// so far, where the buffer has overflowed.
+    /// Takes over a batch; `batch` comes back empty, with room for the next. Returns the total of lost messages if the
+    /// buffer has overflowed.
     func deliver(_ batch: inout [NATSMessage], of chunk: ReadChunk) -> Int? {
         let size = batch.reduce(0) { $0 + $1.size }
         let (lost, reader) = state.withLockedValue { state -> (Int?, Completion<Wakeup>?) in
@@ -171,7 +171,7 @@ final class SubscriptionBuffer: Sendable {
                 state.kept += chunk.capacity
                 if state.kept > 2 * state.bytes + Self.surplus { state.compact() }
             }
-            // Nothing more may come of what the bounds, or the end, keep out.
+            // At a limit or the end nothing more may arrive, so there is no reason to gather.
             guard lost == nil, state.ending == nil, !state.isMuch(limits) else { return (lost, state.reader.take()) }
             return (nil, state.reader.take(at: state.queue.count))
         }
@@ -179,8 +179,8 @@ final class SubscriptionBuffer: Sendable {
         return lost
     }
 
-    /// So much more memory than twice what they hold may waiting messages keep before they are copied out of their
-    /// reads: so little of it that one read after the other can be kept for one short message in each.
+    /// How much more memory than twice their size waiting messages may keep before they are copied out of their reads.
+    /// It is small enough that many reads with one short message each do not add up.
     private static let surplus = 1 << 20
 
     private func overflow(_ batch: [NATSMessage], bytes: Int, _ state: inout State) {
@@ -210,9 +210,9 @@ final class SubscriptionBuffer: Sendable {
         }
     }
 
-    /// Waits until messages are there, `count` of them for a moment, and moves all into `batch`, the next one last. It
-    /// stays empty at the subscription's end, or when the task is cancelled. Throws `timeout` at the
-    /// deadline, or what has ended the subscription.
+    /// Waits for messages, or a moment for `count` of them, and moves all into `batch`, the next one last. `batch`
+    /// stays empty at the subscription's end and when the task is cancelled. Throws `timeout` at the deadline, or the
+    /// error that ended the subscription.
     func refill(
         _ batch: inout [NATSMessage], until deadline: NIODeadline, gathering count: Int = 1,
         isolation actor: isolated (any Actor)? = #isolation
@@ -243,12 +243,12 @@ final class SubscriptionBuffer: Sendable {
         /// Messages were moved into the reader's batch, last one first.
         case batch
         case ended(Ending)
-        /// To be waited for; `alarm` is what the caller is to call `setAlarm` with, nil where it need not.
+        /// To be awaited; the caller passes `alarm`, if there is one, to `setAlarm`.
         case wait(Completion<Wakeup>, alarm: NIODeadline?)
     }
 
-    /// Moves all waiting messages into `batch` in reverse, so that the reader pops them without moving the rest. Where
-    /// there is little, `gathering` says what to wait for; nil takes what there is.
+    /// Moves all waiting messages into `batch` in reverse, so that the reader pops them without moving the rest. With
+    /// `gathering`, waits until enough have come together.
     func take(
         into batch: inout [NATSMessage], until deadline: NIODeadline = .distantFuture, gathering: Gathering? = nil
     ) -> Taken {
@@ -272,7 +272,7 @@ final class SubscriptionBuffer: Sendable {
         return taken
     }
 
-    /// Has the alarm ring at this moment, and whenever that shows to be needed again.
+    /// Sets the alarm to this moment, and again for as long as a reader needs it.
     func setAlarm(_ moment: NIODeadline) {
         let timer = eventLoop.scheduleTask(deadline: moment) { [weak self, eventLoop] in
             guard let self else { return }
@@ -283,10 +283,10 @@ final class SubscriptionBuffer: Sendable {
         state.withLockedValue { $0.reader.keep(timer, for: moment) }?.cancel()
     }
 
-    /// No further message will come. What waits can still be read.
+    /// No further message will arrive. Those that wait can still be read.
     func end(_ ending: Ending) {
         let waiting = state.withLockedValue { state in
-            // The message that was the last one allowed may have ended it before.
+            // The last message that was allowed may have ended it already.
             if state.ending == nil { state.ending = ending }
             return state.reader.end()
         }
@@ -295,20 +295,20 @@ final class SubscriptionBuffer: Sendable {
     }
 }
 
-/// The reader that waits for a buffer to have something, and the alarm for its deadline.
+/// The reader that waits for a buffer, and the alarm for its deadline.
 ///
-/// A reader of many messages waits thousands of times a second, each time with a deadline seconds away that hardly ever
-/// comes. So an alarm that is set stays set whatever becomes of the wait it was set for, and looks when it rings who
-/// waits by then: one for many waits, in place of a timer for each, which costs the event loop two wake-ups.
+/// A reader of many messages waits thousands of times a second, each time with a deadline that is seconds away and
+/// hardly ever reached. So an alarm that is set outlives its wait and checks, when it rings, which reader waits then:
+/// one alarm for many waits. A timer for each would wake the event loop twice.
 private struct WaitingReader {
     typealias Wakeup = Completion<SubscriptionBuffer.Wakeup>
 
     private var reader: (wakeup: Wakeup, deadline: NIODeadline, count: Int)?
-    /// When the alarm that is set rings; nil while none is set.
+    /// When the alarm rings; nil while none is set.
     private var alarm: NIODeadline?
     private var timer: Scheduled<Void>?
 
-    /// Has the reader wait for so many messages. The caller sets the alarm, where one is returned.
+    /// Has the reader wait for `count` messages. The caller sets the alarm if one is returned.
     mutating func wait(until deadline: NIODeadline, for count: Int) -> (wakeup: Wakeup, alarm: NIODeadline?) {
         let wakeup = Wakeup()
         reader = (wakeup, deadline, count)
@@ -317,14 +317,14 @@ private struct WaitingReader {
 
     mutating func remove(_ wakeup: Wakeup) { if reader?.wakeup === wakeup { reader = nil } }
 
-    /// Takes out the reader, to wake it, where so many messages are enough for it.
+    /// Removes the reader, to wake it, if `count` messages are enough for it.
     mutating func take(at count: Int = .max) -> Wakeup? {
         guard let reader, reader.count <= count else { return nil }
         self.reader = nil
         return reader.wakeup
     }
 
-    /// The alarm for this moment rings: takes out the reader if its time is up, and says when to ring next, if ever.
+    /// The alarm rings: removes the reader if its time is up, and returns when to ring next, if at all.
     mutating func ring(_ moment: NIODeadline, now: NIODeadline) -> (late: Wakeup?, alarm: NIODeadline?) {
         if alarm == moment { (alarm, timer) = (nil, nil) }
         if let reader, reader.deadline <= now { return (take(), nil) }
@@ -337,15 +337,15 @@ private struct WaitingReader {
         return alarm
     }
 
-    /// Keeps the timer that makes the alarm ring at this moment. Returns one that the caller is to cancel: the one
-    /// before, or this one where the alarm has rung since, was set to an earlier moment, or nobody waits any more.
+    /// Keeps the timer of the alarm. Returns the timer to cancel: the previous one, or this one if the alarm has rung
+    /// since, was set to an earlier moment, or is not needed any more.
     mutating func keep(_ timer: Scheduled<Void>, for moment: NIODeadline) -> Scheduled<Void>? {
         guard alarm == moment else { return timer }
         defer { self.timer = timer }
         return self.timer
     }
 
-    /// Nobody waits any more: returns the reader, to wake it, and a timer that is not needed.
+    /// Removes the reader, to wake it, and the timer, which is not needed any more.
     mutating func end() -> (reader: Wakeup?, timer: Scheduled<Void>?) {
         defer { (alarm, timer) = (nil, nil) }
         return (take(), timer)

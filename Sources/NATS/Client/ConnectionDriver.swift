@@ -1,32 +1,33 @@
 import Logging
 
-/// The actor that a connection is driven for. It holds the driver, and everything here runs in its isolation.
+/// The actor that holds a ``ConnectionDriver``. Everything here runs in its isolation.
 package protocol ConnectionOwner: Actor {
-    /// What the owner has over one connection alone.
+    /// What the owner keeps for each connection.
     associatedtype Attachment: Sendable
 
     var connection: ConnectionDriver<Self> { get }
-    /// The addresses whose network is watched; nil watches none.
+    /// The servers whose network is watched; nil watches none.
     var watchedServers: [ServerAddress]? { get }
 
-    /// Waits for all that has to come before a dial; nil when no dial is wanted. Throws why dialling is of no use now.
+    /// Waits for everything that must precede a dial; nil if no dial is wanted. Throws the reason why dialling is
+    /// useless now.
     static func dialPlan(for link: ConnectionLink<Self>) async throws(ConnectionReason) -> DialPlan?
 
     func makeAttachment() -> Attachment
-    /// A dial or a connection has failed. Returns the reason as the owner knows it, and whether it asks for other
-    /// credentials before the next attempt.
+    /// A dial or a connection has failed. Returns the reason in the owner's terms, and whether the next attempt needs
+    /// other credentials.
     func failed(_ reason: ConnectionReason) -> (reason: ConnectionReason, needsCredentials: Bool)
-    /// The server has taken the login. Comes before ``restore(over:)``.
+    /// The server has accepted the login. Precedes ``restore(over:)``.
     func connectionOpened(_ link: ConnectionLink<Self>)
-    /// Brings everything on the connection back, then calls ``ConnectionDriver/restored(_:over:for:)``.
+    /// Restores everything on the connection, then calls ``ConnectionDriver/restored(_:over:for:)``.
     func restore(over link: ConnectionLink<Self>)
-    /// Asks for other credentials, then reports whether they have come, by one of the machine's two events for that.
+    /// Asks for other credentials, then reports the answer by one of the machine's two events for that.
     func renewCredentials(generation: UInt64)
-    /// The status has changed; never to an equal one.
+    /// The status has changed; the two are never equal.
     func statusChanged(to status: ConnectionStatus, from earlier: ConnectionStatus)
     func connectionEvent(_ event: ConnectionEvent)
-    /// The connection is about to be let go, with last words where this side ends it. Returns what has to be done over
-    /// it before, within a second or so; nil if nothing has.
+    /// The connection is about to be closed, with last words if this side ends it. Returns work to do over it first,
+    /// which may take a second or so; nil if there is none.
     func connectionCloses(_ link: ConnectionLink<Self>, isFarewell: Bool) -> (@Sendable () async -> Void)?
     func connectionLost()
     func sessionEnded(_ reason: ConnectionReason)
@@ -36,7 +37,7 @@ package protocol ConnectionOwner: Actor {
 package struct DialPlan: Sendable {
     package var servers: [ServerAddress]
     package var options: ConnectOptions
-    /// Whether servers that a server tells of are tried too.
+    /// Whether to try servers that another server advertises.
     package var followsCluster: Bool
 
     package init(servers: [ServerAddress], options: ConnectOptions, followsCluster: Bool) {
@@ -52,19 +53,19 @@ package enum ConnectOutcome: Sendable {
     case cancelled
 }
 
-/// One connection, kept through outages: drives ``ConnectionMachine``. Belongs to its owner's isolation; it knows
-/// servers, dials and waits, and nothing of what is said over the connection.
+/// Keeps one connection through outages: drives ``ConnectionMachine`` in its owner's isolation. It knows servers, dials
+/// and waits, but nothing of what is said over the connection.
 package final class ConnectionDriver<Owner: ConnectionOwner> {
     package let surroundings: Surroundings
     package private(set) var link: ConnectionLink<Owner>?
-    /// The last words over a connection that was let go. The next dial comes after it: there is one socket at a time.
+    /// The last words over a connection that was let go. The next dial waits for it: there is one socket at a time.
     package private(set) var farewell: Task<Void, Never>?
 
     private var machine: ConnectionMachine
     private var published = ConnectionStatus.initialized
     private var timers = TimerSet<ConnectionMachine.TimerID>()
     private var waiters: [ObjectIdentifier: Completion<ConnectOutcome>] = [:]
-    /// The event that is handled, and those that came meanwhile.
+    /// The event being handled, and those that arrived meanwhile.
     private var pendingEvents: [ConnectionMachine.Event] = []
     private var pool = ServerPool()
     private var generator: SeededGenerator
@@ -72,7 +73,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     private var plan: DialPlan?
     private let log: StatusLog
 
-    /// A connection that nobody has asked for. The seed is for chances such as the jitter of waits.
+    /// Creates a driver without a session. The seed is for random choices such as jitter.
     package init(policy: ReconnectPolicy, seed: UInt64, logger: Logger, surroundings: Surroundings) {
         machine = ConnectionMachine(policy: policy, seed: seed)
         generator = SeededGenerator(seed: ~seed)
@@ -89,7 +90,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
     }
 
     package var status: ConnectionStatus { machine.status }
-    /// The present link, where everything on its connection is as it is to be.
+    /// The present link, once everything on its connection is restored.
     package var restoredLink: ConnectionLink<Owner>? { status.state == .connected ? link : nil }
     package var hasSession: Bool { machine.hasSession }
     package var generation: UInt64 { machine.generation }
@@ -104,13 +105,13 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         handle(.connectRequested(timeLimit: limit), for: owner)
     }
 
-    /// What comes of the connecting that has begun, for a caller who waits for it. It is fulfilled exactly once.
+    /// The outcome of the connecting that has begun, for a caller that waits for it. It is fulfilled exactly once.
     package func outcome() -> Completion<ConnectOutcome> {
         let outcome = Completion<ConnectOutcome>()
         if machine.isConnectPending {
             waiters[ObjectIdentifier(outcome)] = outcome
         } else {
-            // Connected already; or an end that the request itself brought about, which was an earlier caller's.
+            // Connected already, or ended by the request itself, on behalf of an earlier caller.
             outcome.fulfil(.connected)
         }
         return outcome
@@ -118,7 +119,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
 
     package func forget(_ outcome: Completion<ConnectOutcome>) { waiters[ObjectIdentifier(outcome)] = nil }
 
-    /// Leaves the present connection for a new one, at once; false where nothing is or becomes connected.
+    /// Replaces the present connection by a new one at once; false if nothing is or becomes connected.
     package func reconnect(for owner: isolated Owner) -> Bool {
         guard hasSession, status.state != .suspended else { return false }
         handle(.connectionFailed(generation: generation, reason: .replacementRequested), for: owner)
@@ -126,18 +127,18 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         return true
     }
 
-    /// Goes another way from now on: servers that others told of may not be on it.
+    /// Takes another route from now on, on which advertised servers may not exist.
     package func takeAnotherWay(seed: UInt64?, for owner: isolated Owner) {
         pool.forgetAdvertised()
         if let seed {
             machine.reseed(seed)
             generator = SeededGenerator(seed: ~seed)
         }
-        // A suspended connection goes that way when it comes back.
+        // A suspended connection takes that route when it resumes.
         if reconnect(for: owner) { watchNetwork(for: owner) }
     }
 
-    /// Measures the round trip to the server now; nil without a connection.
+    /// Measures the round trip to the server; nil without a connection.
     package func ping(for owner: isolated Owner) async throws(NATSError) -> Duration? {
         guard let link, let connection = link.connection else { return nil }
         let duration = try await connection.ping()
@@ -147,7 +148,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
 
     package func probe() { link?.connection?.probe(within: .seconds(2)) }
 
-    /// Everything on a link's connection is as it is to be.
+    /// Everything on the link's connection is restored.
     package func restored(_ roundTrip: Duration, over link: ConnectionLink<Owner>, for owner: isolated Owner) {
         handle(.restored(generation: link.generation), for: owner)
         handle(.roundTrip(generation: link.generation, roundTrip), for: owner)
@@ -155,10 +156,10 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
 
     // MARK: The machine
 
-    /// Has the machine decide about an event, and carries out its actions.
+    /// Feeds the machine an event and carries out its actions.
     package func handle(_ event: ConnectionMachine.Event, for owner: isolated Owner) {
         pendingEvents.append(event)
-        // What an action leads to comes after the actions that follow it, so that the last status is the present one.
+        // An event that an action raises is handled after the remaining actions, so that the last status is current.
         guard pendingEvents.count == 1 else { return }
         while let next = pendingEvents.first {
             for action in machine.handle(next, at: surroundings.clock.now) { perform(action, for: owner) }
@@ -210,7 +211,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         waiters = [:]
     }
 
-    /// Ends the present link: nothing of it is heard again.
+    /// Ends the present link, which reports nothing from then on.
     private func endLink(for owner: isolated Owner) {
         guard let link else { return }
         self.link = nil
@@ -253,7 +254,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         return pool.next
     }
 
-    /// The present dial has failed, or its connection is of no use any more: its server becomes the last choice.
+    /// The present dial or its connection has failed: its server becomes the last choice.
     func failed(_ failure: LinkFailure, at address: ServerAddress?, for owner: isolated Owner) {
         if let address { pool.failed(address) }
         let (reason, needsCredentials) = owner.failed(failure.reason)
@@ -263,7 +264,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         handle(
             .connectionFailed(
                 generation: generation, reason: reason, retryWithin: failure.retryLimit,
-                // A setting that does not fit the only server there is never will.
+                // Settings that do not fit the only server never will.
                 isHopeless: failure.isOfSettings && pool.order.count == 1),
             for: owner)
     }
@@ -283,7 +284,7 @@ package final class ConnectionDriver<Owner: ConnectionOwner> {
         let servers = (info.connectURLs ?? []).compactMap {
             ServerAddress(discovered: $0, like: connection.address, configured: pool.configured)
         }
-        // Those that a login in a URL is not for would refuse this client.
+        // A login in a URL is for its own host, so other servers would refuse this client.
         pool.advertise(servers.filter { !needsLogin || $0.authentication != nil }, using: &generator)
     }
 }

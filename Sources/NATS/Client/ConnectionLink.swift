@@ -2,16 +2,16 @@ import NIOConcurrencyHelpers
 
 /// One dial and the connection that it leads to, until their end.
 ///
-/// Once it has ended it reports nothing to its owner any more (``inOwner(_:)``). It holds only a weak reference to the
-/// owner while it waits, so that the owner can be deallocated at any time.
+/// An ended link reports nothing to its owner (``inOwner(_:)``). While it waits it holds the owner weakly, so that the
+/// owner can be deallocated at any time.
 package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
     private struct State {
         var connection: NATSConnection?
         var tasks: [Task<Void, Never>] = []
-        /// Those that hear what was said before the connection's end, which is why it has ended.
+        /// Tasks that hear what was said before the connection's end, and so why it ended.
         var lastToHear: [Task<Void, Never>] = []
         var hasEnded = false
-        /// When a slow reader was last reported: one that stays slow is news once a second.
+        /// When a slow reader was last reported, which happens at most once a second.
         var slowReaderTold: ContinuousClock.Instant?
     }
 
@@ -31,14 +31,14 @@ package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
     /// The connection, once the server has taken the login.
     package var connection: NATSConnection? { state.withLockedValue(\.connection) }
 
-    /// Runs `body` in the owner's isolation: the one way there. Nil when this link has ended or its owner is gone.
+    /// Runs `body` in the owner's isolation, the only way there. Nil if this link has ended or its owner is gone.
     package func inOwner<Value: Sendable>(_ body: @Sendable (isolated Owner) -> Value) async -> Value? {
         guard let owner = owner() else { return nil }
         return await owner.run { owner in owner.connection.link === self ? body(owner) : nil }
     }
 
-    /// Runs `work` until the link's end, which cancels it. The last to hear is waited for at the loss, so that it hears
-    /// why the server closes the connection; it ends when all that came before is heard.
+    /// Runs `work` until the link's end, which cancels it. A loss first waits for the last to hear, which ends once it
+    /// has heard everything before the loss and so knows why the server closed the connection.
     package func start(isLastToHear: Bool = false, _ work: @escaping @Sendable (ConnectionLink) async -> Void) {
         let task = Task { await work(self) }
         let isLate = state.withLockedValue { state in
@@ -56,7 +56,7 @@ package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
         await failed(LinkFailure(reason), at: connection?.address)
     }
 
-    /// Ends everything that belongs to this link, but for the socket.
+    /// Ends everything that belongs to this link except the socket.
     func end() {
         let tasks = state.withLockedValue { state in
             state.hasEnded = true
@@ -72,7 +72,7 @@ package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
 
     // MARK: The dial
 
-    /// Dials, once the owner is ready for it and the connection before has said its last words.
+    /// Dials once the owner is ready and the previous connection has said its last words.
     func dial(after farewell: Task<Void, Never>?) {
         start { link in
             await farewell?.value
@@ -89,7 +89,7 @@ package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
         guard let next else { return await failed(LinkFailure(ConnectionReason.unreachable("no server is known"))) }
         do throws(NATSError) {
             let connection = try await surroundings.dial(next, plan.options)
-            // A dial that is no longer waited for closes its socket.
+            // A dial that is no longer wanted closes its socket.
             guard adopt(connection), await inOwner({ $0.connection.dialSucceeded(self, connection, for: $0) }) != nil
             else { return connection.closeNow() }
         } catch {
@@ -143,12 +143,12 @@ package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
     }
 }
 
-/// The failure of a dial, or of the connection that it led to.
+/// The failure of a dial or of its connection.
 struct LinkFailure: Sendable {
     let reason: ConnectionReason
-    /// How soon another attempt comes at the latest; nil leaves that to the policy.
+    /// The longest wait before the next attempt; nil leaves that to the policy.
     var retryLimit: Duration?
-    /// Whether settings do not fit this server.
+    /// Whether the settings do not fit this server.
     var isOfSettings = false
 
     init(_ reason: ConnectionReason) { self.reason = reason }
@@ -156,7 +156,7 @@ struct LinkFailure: Sendable {
     init(_ error: NATSError) {
         reason = ConnectionReason(error)
         switch error {
-        // Whoever takes the places of an account that is closed leaves them within seconds.
+        // Connections of an account that was closed free their places within seconds.
         case .connectionLimit: retryLimit = .seconds(10)
         case .tlsFirst, .speaksBeforeTLS: isOfSettings = true
         default: break

@@ -1,19 +1,19 @@
 /// The life of one client's connection, as a pure value: an event and the present moment in, actions out.
 ///
-/// A session begins with connect and ends exactly once: by disconnect, a final reason, a passed limit or a passed
-/// window. Within it the machine dials, waits, restores, suspends and resumes; at most one dial or socket exists at any
-/// time, each with a generation number of its own, and what a replaced one reports is ignored. The state is connected
-/// only after everything on the connection has been restored.
+/// A session begins with `connect` and ends exactly once: by `disconnect`, a final reason, a passed limit or a passed
+/// window. Within it the machine dials, waits, restores, suspends and resumes. There is at most one dial or socket at a
+/// time, each with its own generation number, and reports of a replaced one are ignored. The state is connected only
+/// after everything on the connection has been restored.
 ///
 /// The driver feeds events one at a time and carries out the actions in order.
 package struct ConnectionMachine: Sendable {
     private struct Session {
         var phase: Phase
-        /// Whether callers of connect wait for the first connection, or the next one.
+        /// Whether callers of `connect` wait for a connection.
         var isAwaited = false
-        /// The earliest limit of any of them.
+        /// The earliest limit of these callers.
         var limit: Duration?
-        /// The last of the events of this session.
+        /// The last event of this session.
         var told: ConnectionEvent?
         var recoveries = 0
         /// How many waits of the schedule the present backoff has used.
@@ -24,14 +24,14 @@ package struct ConnectionMachine: Sendable {
     private enum Phase {
         case down(Outage)
         case online(Online)
-        /// In the background, or, without a reason, while nobody needs the connection.
+        /// In the background, or, without a reason, idle.
         case suspended(ConnectionReason?)
     }
 
     private struct Outage {
         enum Step {
             case dialing
-            /// The socket is open, and everything on it is being brought back.
+            /// The socket is open, and everything on it is being restored.
             case restoring(Followed)
             /// Between two attempts; without a timer until there is a network.
             case waiting
@@ -57,7 +57,7 @@ package struct ConnectionMachine: Sendable {
     private struct Followed: Equatable {
         /// Those that are not live, by name.
         var failing: [String] = []
-        /// Whether none of them is expected to become live soon without help.
+        /// Whether all others are expected to recover only with help.
         var isComplete = true
     }
 
@@ -66,7 +66,7 @@ package struct ConnectionMachine: Sendable {
     package let policy: ReconnectPolicy
 
     private var session: Session?
-    /// The status without a session: there was none yet, or the last one is over.
+    /// The status outside a session: before the first, or after the last.
     private var outside = ConnectionStatus.initialized
     private var isNetworkAvailable = true
     private var generator: SeededGenerator
@@ -76,7 +76,7 @@ package struct ConnectionMachine: Sendable {
     private var published = ConnectionStatus.initialized
     private var output: [Action] = []
 
-    /// A machine that was never asked to connect. Equal seeds and events give equal actions.
+    /// A machine without a session. Equal seeds and events give equal actions.
     package init(policy: ReconnectPolicy, seed: UInt64) {
         self.policy = policy
         generator = SeededGenerator(seed: seed)
@@ -107,7 +107,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// Takes in an event and returns the actions, in order. Moments never go backwards.
+    /// Handles an event and returns the actions, in order. Moments never go backwards.
     package mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
         output.removeAll(keepingCapacity: true)
         expire(before: event, at: now)
@@ -149,7 +149,7 @@ package struct ConnectionMachine: Sendable {
             online?.silentSince = nil
         case .silence(let number, let since):
             guard number == generation else { break }
-            // An earlier measurement is not current any more.
+            // An earlier measurement is no longer current.
             if since != nil { online?.roundTrip = nil }
             online?.silentSince = since
         case .readerFellBehind(let number): if number == generation { online?.slowReaders += 1 }
@@ -255,7 +255,7 @@ package struct ConnectionMachine: Sendable {
         tryAnew(at: now)
     }
 
-    /// Starts the schedule again, and dials at once while only waiting.
+    /// Restarts the schedule, and dials at once if it was only waiting.
     private mutating func tryAnew(at now: ContinuousClock.Instant) {
         guard let step = outage?.step else { return }
         session?.backoffStep = 0
@@ -266,7 +266,7 @@ package struct ConnectionMachine: Sendable {
 
     // MARK: Attempts
 
-    /// Dials at once, or waits for the network when there is none.
+    /// Dials at once, or waits for a network if there is none.
     private mutating func dialOrPause(at now: ContinuousClock.Instant) {
         guard isNetworkAvailable else { return pause() }
         guard var outage else { return }
@@ -280,7 +280,7 @@ package struct ConnectionMachine: Sendable {
         output.append(.dial(generation: generation, attempt: outage.attempt))
     }
 
-    /// Waits for the network, without a timer; the attempt count stays as it is.
+    /// Waits for a network without a timer; the attempt count stays.
     private mutating func pause() {
         cancel(.retry)
         outage?.step = .waiting
@@ -327,13 +327,13 @@ package struct ConnectionMachine: Sendable {
         announceRecovery()
     }
 
-    /// The recovery is complete once nothing is missing that is expected to come without help.
+    /// The recovery is complete once nothing is missing that should recover without help.
     private mutating func announceRecovery() {
         guard online?.followed.isComplete == true, session?.told == .reconnecting else { return }
         tell(.reconnected)
     }
 
-    /// Leads from a failed dial or a lost socket to the end, or to another attempt.
+    /// Ends the session after a failed dial or a lost socket, or schedules another attempt.
     private mutating func fail(
         _ reason: ConnectionReason, at now: ContinuousClock.Instant, retryWithin limit: Duration? = nil
     ) {
@@ -346,7 +346,7 @@ package struct ConnectionMachine: Sendable {
         outage?.step = .waiting
     }
 
-    /// Lets go of the present dial or socket after a failure, and opens an outage if it was connected.
+    /// Lets go of the failed dial or socket, and opens an outage if it was connected.
     private mutating func leaveConnection(_ reason: ConnectionReason, at now: ContinuousClock.Instant) {
         // A connection that never lasts must not be retried at the pace of one that does.
         if let online, now - online.since >= policy.stableAfter { session?.backoffStep = 0 }
@@ -360,7 +360,7 @@ package struct ConnectionMachine: Sendable {
         session?.phase = .down(Outage(began: now, reason: reason))
         start(.longOutage, at: now + policy.longOutage)
         if isRecovery, let window = policy.window { start(.window, at: now + window) }
-        // An outage that begins before the recovery from the last one was complete is the same one.
+        // An outage that begins before the last recovery was complete counts as the same one.
         guard isRecovery, session?.told != .reconnecting else { return }
         publish()
         tell(.reconnecting)
@@ -372,8 +372,8 @@ package struct ConnectionMachine: Sendable {
 
     // MARK: Timers
 
-    /// A limit or window that has passed counts before anything else that happens, even when its timer is late: after a
-    /// laptop slept, say. Only an open connection is kept.
+    /// A limit or window that has passed takes precedence over any other event, even if its timer is late, as after a
+    /// laptop's sleep. Only an open connection is kept.
     private mutating func expire(before event: Event, at now: ContinuousClock.Instant) {
         if case .restored = event { return }
         if case .disconnectRequested = event { return }
@@ -398,7 +398,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// The cause that kept the connection from being there in time: the last failure, or what is still waited for.
+    /// Why there was no connection in time: the last failure, or what is still awaited.
     private var hindrance: ConnectionReason? {
         guard let outage else { return nil }
         if let reason = outage.reason { return reason }
@@ -410,7 +410,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// Starts a timer in place of one of its kind that runs.
+    /// Starts a timer, replacing any of its kind.
     private mutating func start(_ kind: TimerID.Kind, at deadline: ContinuousClock.Instant) {
         cancel(kind)
         timerSerial += 1

@@ -1,7 +1,7 @@
 /// Why the connection is not simply connected: what ended it, or what keeps it from returning.
 ///
-/// One vocabulary for all causes, those of servers and those of the services behind them. The texts inside are the
-/// server's or the system's own words and never a secret; treat them as remote text when showing them.
+/// One vocabulary covers servers and the services behind them. The texts are the server's or the system's own words and
+/// never a secret; treat them as remote text when showing them.
 public enum ConnectionReason: Error, Hashable {
     /// `close()` or `disconnect()` was called.
     case closedByUser
@@ -11,8 +11,8 @@ public enum ConnectionReason: Error, Hashable {
     case connectionLost(String)
     /// A connection could not be established.
     case unreachable(String)
-    /// `connect(timeLimit:)` did not succeed within its limit, after what the last attempt failed with or waited for,
-    /// as far as that is known.
+    /// `connect(timeLimit:)` did not succeed within its limit, with the last failure or the step it was waiting for, if
+    /// known.
     indirect case timeLimit(Duration, after: ConnectionReason? = nil)
     /// The policy's reconnection window passed (RelayX: two minutes).
     case windowExpired
@@ -24,13 +24,14 @@ public enum ConnectionReason: Error, Hashable {
     case authenticationFailed(String)
     /// The credentials were valid once and have expired.
     case tokenExpired
-    /// The credentials were revoked, with the administrator's words when given. Others of the same user may still hold.
+    /// The credentials were revoked, with the administrator's words when given. Other credentials of the user may still
+    /// be valid.
     case credentialsRevoked(String?)
-    /// The time until which the user may use the network has passed, with the administrator's words when given.
+    /// The user's access to the network has expired, with the administrator's words when given.
     case accessExpired(String?)
-    /// An administrator, named when known, ended the connection, with the words given for it.
+    /// An administrator, named when known, ended the connection, with a reason when given.
     case kicked(by: String?, reason: String? = nil)
-    /// The same user signed in on another device, which is named when known.
+    /// The same user signed in on another device, named when known.
     case kickedByOtherDevice(String?)
     /// The user is banned, with the administrator's words when given.
     case banned(String?)
@@ -38,12 +39,12 @@ public enum ConnectionReason: Error, Hashable {
     case appBlocked(String?)
     /// The user's account was deactivated, with the administrator's words when given.
     case deactivated(String?)
-    /// The administrator changed what the user may do, with the words given for it; the connection is made anew.
+    /// The administrator changed what the user may do, with a reason when given; the client reconnects.
     case permissionsChanged(String?)
     /// The configured proxy does not work.
     case proxyUnavailable(String)
-    /// The secure connection could not be established. Where the only server wants TLS before its first word, and the
-    /// configuration has it later, that ends a session which was never connected.
+    /// The secure connection could not be established. This ends a session that was never connected if its only server
+    /// wants TLS before its INFO and the configuration does not.
     case tlsFailure(String)
     /// The local store failed.
     case store(String)
@@ -52,10 +53,10 @@ public enum ConnectionReason: Error, Hashable {
 }
 
 extension ConnectionReason {
-    /// The present connection was left because its user wanted a new one.
+    /// The user asked for a new connection.
     package static let replacementRequested = ConnectionReason.connectionLost("a new connection was asked for")
 
-    /// Whether the client makes no further attempt by itself after this reason.
+    /// Whether the client stops trying after this reason.
     ///
     /// Authentication, kicks, bans, blocks, deactivation and a broken proxy are final (they would fail again), as are
     /// the ends that the caller or the policy asked for, and unknown codes 4000 to 4999, which WebSocket services
@@ -74,7 +75,7 @@ extension ConnectionReason {
         }
     }
 
-    /// What happened and, where the person can do something, what to do next.
+    /// What happened and, if the person can do something, what to do next.
     public var words: String {
         switch self {
         case .closedByUser: "The connection was closed here."
@@ -110,7 +111,7 @@ extension ConnectionReason {
             "The administrator changed what you may use\(Self.detail(detail ?? "")). Connecting again."
         case .proxyUnavailable(let detail): "The proxy does not work\(Self.detail(detail)). Check its settings."
         case .tlsFailure(let detail):
-            // Where the detail says what to do, nothing else helps.
+            // A detail with a semicolon says itself what to do.
             "No secure connection could be made\(Self.detail(detail))."
                 + (detail.contains("; ") ? "" : " Check the server's certificate and the clock.")
         case .store(let detail): "The local store failed\(Self.detail(detail))."
@@ -147,7 +148,6 @@ extension ConnectionReason {
         case .unresolvableHost, .connectionRefused, .timeout, .connectionLimit, .invalidArgument,
             .invalidSubject, .protocolViolation:
             self = .unreachable(Self.clause(error))
-        // The reason says itself what was lost.
         case .connectionLost(let text): self = .connectionLost(text)
         case .closedByServer, .staleConnection, .closed, .cancelled, .noResponders,
             .publishNotPermitted, .subscribeNotPermitted, .subscriptionLimit, .payloadTooLarge, .outboundBufferFull,

@@ -1,48 +1,48 @@
-/// The connection's status at one moment: one state, and what a person would ask about it.
+/// The connection's status at one moment: its state, and the details that a person would ask about.
 public struct ConnectionStatus: Hashable, Sendable {
     /// The connection's state.
     public enum State: String, Hashable, Sendable, CaseIterable, Codable {
-        /// Made, and never asked to connect.
+        /// Created, and never asked to connect.
         case initialized
-        /// On its way to the first connection of this session.
+        /// Making the first connection of this session.
         case connecting
         /// Connected: subscriptions are live and the outbox has been flushed.
         case connected
         /// The connection was lost and is being restored.
         case reconnecting
-        /// Put to rest while the application is in the background, or, without a reason, while nobody needs it.
+        /// Suspended while the application is in the background, or, without a reason, while the connection is idle.
         case suspended
-        /// Over. Only a new `connect` changes it.
+        /// The session is over. Only a new `connect` changes this.
         case disconnected
     }
 
     /// The state.
     public var state: State
-    /// Why the state is what it is; nil when connected, or when there is nothing to explain.
+    /// The reason for the state; nil when connected, or when there is nothing to explain.
     public var reason: ConnectionReason?
-    /// The number of attempts since the outage began or the backoff was reset; 0 while connected or at rest.
+    /// The number of attempts since the outage began or the backoff was reset; 0 while connected or suspended.
     public var attempt: Int
     /// When the next attempt starts, while waiting for one.
     public var nextRetryAt: ContinuousClock.Instant?
     /// The last measured round trip to the server, while connected and not silent.
     public var roundTripTime: Duration?
-    /// While connected: the moment since which nothing has arrived from the server, although something (a message, a
-    /// question, a ping) awaits its answer; nil while the server answers. Set from two seconds of silence on. The state
-    /// stays ``State/connected`` until the connection is given up.
+    /// While connected: since when nothing has arrived from the server although it owes an answer to a message, a
+    /// request or a ping. Set after two seconds of silence; nil while the server answers. The state stays
+    /// ``State/connected`` until the connection is given up.
     public var silentSince: ContinuousClock.Instant?
-    /// When the present lack of a connection began; nil while connected, at rest or over.
+    /// When the present outage began; nil while connected, suspended or over.
     public var outageBegan: ContinuousClock.Instant?
     /// Whether the present outage has lasted longer than the policy's ``ReconnectPolicy/longOutage``.
     public var isLongOutage: Bool
     /// How many outages this session has recovered from.
     public var recoveries: Int
-    /// While connected: the names of the subscriptions that are not live, sorted. Each is tried again until it is.
+    /// While connected: the sorted names of the subscriptions that are not live. Each is retried until it is.
     public var failingSubscriptions: [String]
-    /// How often a reader of this connection was so slow that messages had to be dropped here, counted once a second at
-    /// most. Those of a stream are asked for again, so this costs time and no message.
+    /// How often slow readers of this connection made the client drop messages, counted at most once a second. Messages
+    /// of a stream are requested again, so this costs time but loses nothing.
     public var slowReaders: Int
 
-    /// Makes a status.
+    /// Creates a status.
     public init(
         state: State,
         reason: ConnectionReason? = nil,
@@ -74,7 +74,7 @@ public struct ConnectionStatus: Hashable, Sendable {
 }
 
 extension ConnectionStatus {
-    /// The status as a sentence or two for a person, without figures that change by themselves.
+    /// The status in a sentence or two for a person, without figures that change on their own.
     public var words: String {
         switch state {
         case .initialized: return "Not connected yet."
@@ -89,7 +89,7 @@ extension ConnectionStatus {
         }
     }
 
-    /// The first three of the failing subscriptions, and how many more there are; nil where none fails.
+    /// The first three failing subscriptions and the number of the others; nil if none fails.
     package var failingNames: String? {
         guard !failingSubscriptions.isEmpty else { return nil }
         let names = failingSubscriptions.prefix(3).joined(separator: ", ")
@@ -98,7 +98,7 @@ extension ConnectionStatus {
 }
 
 extension ConnectionStatus.State {
-    /// The states that may follow this one. Nothing else ever happens.
+    /// The states that can follow this one.
     public var successors: Set<ConnectionStatus.State> {
         switch self {
         case .initialized: [.connecting]

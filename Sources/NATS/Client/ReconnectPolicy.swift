@@ -1,29 +1,29 @@
-/// When to try again after a connection failed, and whether to stop.
+/// When to retry after a connection failed, and when to give up.
 public struct ReconnectPolicy: Hashable, Sendable {
-    /// How much chance is mixed into each wait.
+    /// The randomness of each wait.
     public enum Jitter: Hashable, Sendable {
-        /// Waits are exactly the schedule's.
+        /// Each wait is exactly as scheduled.
         case none
-        /// Each wait is drawn evenly from zero to the schedule's value, so that many clients do not return at once.
+        /// Each wait is drawn evenly from zero to the scheduled value, so that many clients do not return at once.
         case full
     }
 
-    /// The waits before the first, second, … retry. The last one repeats. Empty means no wait.
+    /// The waits before the first, second, … retry. The last one repeats; without any there is no wait.
     public var schedule: [Duration]
     /// The longest wait.
     public var cap: Duration
-    /// How long an outage may last before the client gives up; nil never gives up. Measured by the clock.
+    /// The longest outage before the client gives up, by the clock; nil never gives up.
     public var window: Duration?
-    /// How much chance is mixed into each wait.
+    /// The randomness of each wait.
     public var jitter: Jitter
-    /// After this long an outage, ``ConnectionStatus/isLongOutage`` says so. Nothing else changes.
+    /// The outage after which ``ConnectionStatus/isLongOutage`` is set. Nothing else changes.
     public var longOutage = Duration.seconds(120)
-    /// The least time between two dials when a person's keys ask for attempts.
+    /// The shortest time between two dials when a person's keys ask for attempts.
     public var nudgeSpacing = Duration.milliseconds(500)
-    /// How long a connection must have been open for its loss to start the schedule anew; a shorter one continues it.
+    /// How long a connection must have been open for its loss to restart the schedule rather than continue it.
     public var stableAfter = Duration.seconds(5)
 
-    /// Makes a policy.
+    /// Creates a policy.
     public init(
         schedule: [Duration],
         cap: Duration = .seconds(64),
@@ -36,19 +36,19 @@ public struct ReconnectPolicy: Hashable, Sendable {
         self.jitter = jitter
     }
 
-    /// Parley's default: RongCloud's ladder with full jitter, capped at 30 s, without end.
+    /// Parley's default: RongCloud's ladder with full jitter, capped at 30 s, without a window.
     public static let parley = ReconnectPolicy(schedule: ladder, cap: .seconds(30), jitter: .full)
-    /// RelayX: a wait of 1 s between attempts, and the end after 120 s by the clock.
+    /// RelayX: retries every 1 s and gives up after 120 s by the clock.
     public static let relayx = ReconnectPolicy(schedule: [.seconds(1)], cap: .seconds(1), window: .seconds(120))
-    /// RongCloud and Nexconn: 0.05, 0.25, 0.5, 1, 2, 4, 8, 16, 32, then 64 s, without end.
+    /// RongCloud and Nexconn: 0.05, 0.25, 0.5, 1, 2, 4, 8, 16, 32, then 64 s, without a window.
     public static let rongcloud = ReconnectPolicy(schedule: ladder, cap: .seconds(64))
-    /// Supabase: 7, 14, 28, then 30 s, without end.
+    /// Supabase: 7, 14, 28, then 30 s, without a window.
     public static let supabase = ReconnectPolicy(
         schedule: [.seconds(7), .seconds(14), .seconds(28), .seconds(30)],
         cap: .seconds(30)
     )
 
-    /// The preset of this name, as a profile in the configuration says it.
+    /// The preset of this name, as a profile in the configuration writes it.
     public static func named(_ name: String) -> ReconnectPolicy? {
         ["parley": parley, "relayx": relayx, "rongcloud": rongcloud, "supabase": supabase][name]
     }

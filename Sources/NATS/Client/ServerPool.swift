@@ -1,20 +1,20 @@
-/// The servers of one network and the order in which they are tried, as a pure value.
+/// The servers of one network in the order in which they are tried, as a pure value.
 ///
-/// Configured servers come first, in their order; those that a server names in its INFO (`connect_urls`) follow in
-/// random order, so that not every client goes to the same one. A server that fails goes to the end.
+/// Configured servers come first, in their order. Those that a server names in its INFO (`connect_urls`) follow in
+/// random order, so that not every client picks the same one. A server that fails moves to the end.
 package struct ServerPool: Hashable, Sendable {
     package private(set) var configured: [ServerAddress] = []
     /// Every known server, the next one first.
     package private(set) var order: [ServerAddress] = []
     private var advertised: [ServerAddress] = []
-    /// More servers than any client tries; a longer list is taken for its beginning.
+    /// More servers than any client tries; a longer list is cut.
     static let maximumAdvertised = 128
 
     package init(_ configured: [ServerAddress] = []) { configure(configured) }
 
     package var next: ServerAddress? { order.first }
 
-    /// Takes in the configured servers, which may have changed: a server that was started anew has another port.
+    /// Sets the configured servers, which may change: a server that restarts may have another port.
     package mutating func configure(_ servers: [ServerAddress]) {
         guard servers != configured else { return }
         let gone = configured.filter { !servers.contains($0) && !advertised.contains($0) }
@@ -24,8 +24,8 @@ package struct ServerPool: Hashable, Sendable {
         configured = servers
     }
 
-    /// Takes in what a server said about the others. An empty list changes nothing: a lone server names no others.
-    /// The servers have TLS settings like those of the one that named them.
+    /// Adds the servers that another one named. An empty list changes nothing: a lone server names no others. They
+    /// share the TLS settings of the server that named them.
     package mutating func advertise(_ servers: [ServerAddress], using generator: inout some RandomNumberGenerator) {
         guard !servers.isEmpty else { return }
         let current = order.first
@@ -40,15 +40,15 @@ package struct ServerPool: Hashable, Sendable {
         advertised = []
     }
 
-    /// A dial to this server failed, its connection broke, or it is shutting down: it becomes the last one.
+    /// The dial failed, the connection broke, or the server is shutting down: it moves to the end.
     package mutating func failed(_ server: ServerAddress) {
         guard let index = order.firstIndex(of: server) else { return }
         order.remove(at: index)
-        // One that is only known from a list that no longer has it is forgotten.
+        // A server that is in neither list any more is forgotten.
         if configured.contains(server) || advertised.contains(server) { order.append(server) }
     }
 
-    /// This server accepted the connection: it stays the first choice until it fails.
+    /// The server accepted the connection: it stays the first choice until it fails.
     package mutating func connected(to server: ServerAddress) {
         guard let index = order.firstIndex(of: server), index > 0 else { return }
         order.remove(at: index)

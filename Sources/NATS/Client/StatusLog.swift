@@ -1,6 +1,6 @@
 import Logging
 
-/// The log of a connection's decisions; each single connection logs beside it.
+/// Logs a connection's decisions; each single connection has a log of its own.
 struct StatusLog: Sendable {
     let logger: Logger
 

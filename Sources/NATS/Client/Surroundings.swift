@@ -1,15 +1,15 @@
 import Platform
 
-/// What a client takes from the world around it: the network, and the time.
+/// A client's outside world: the network and the time.
 package struct Surroundings: Sendable {
     package typealias Dialer =
         @Sendable (ServerAddress, ConnectOptions) async throws(NATSError) -> NATSConnection
 
     package var dial: Dialer
     package var clock: any Timekeeper
-    /// How long a question to JetStream waits for its answer.
+    /// How long a JetStream request waits for its answer.
     package var answerLimit: Duration
-    /// How often a server tells a reader for whom it has nothing that it is there.
+    /// How often a server signals an idle reader that it is alive.
     package var heartbeat: Duration
 
     package init(
@@ -26,13 +26,13 @@ package struct Surroundings: Sendable {
     }
 }
 
-/// Where a client takes the time from: the system, or a test that moves it by hand.
+/// A client's source of time: the system, or a test that moves it by hand.
 package protocol Timekeeper: Sendable {
-    /// The present moment; moments never go back.
+    /// The present moment; moments never go backwards.
     var now: ContinuousClock.Instant { get }
-    /// Seconds since 1970, by the clock on the wall, which may be wrong.
+    /// Seconds since 1970 by the wall clock, which may be wrong.
     var secondsSince1970: Int64 { get }
-    /// Returns when the moment has come; throws `CancellationError` when the task is cancelled first.
+    /// Sleeps until the moment; throws `CancellationError` if the task is cancelled first.
     func sleep(until moment: ContinuousClock.Instant) async throws
 }
 
@@ -52,13 +52,13 @@ package struct SystemTime: Timekeeper {
     }
 }
 
-/// The timers that a machine has started, each by its name. They end with their owner's call of `cancelAll`.
+/// Running timers by their names. Their owner ends them with `cancelAll`.
 package struct TimerSet<ID: Hashable & Sendable> {
     private var tasks: [ID: Task<Void, Never>] = [:]
 
     package init() {}
 
-    /// Calls back in the owner's isolation at a moment, unless the timer is cancelled before.
+    /// Calls back in the owner's isolation at a moment, unless the timer is cancelled first.
     package mutating func start<Owner: Actor>(
         _ id: ID, at moment: ContinuousClock.Instant, on clock: any Timekeeper, for owner: Owner,
         _ fire: @escaping @Sendable (isolated Owner) -> Void

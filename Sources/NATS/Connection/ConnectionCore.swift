@@ -2,25 +2,25 @@ import NIOConcurrencyHelpers
 import NIOCore
 import Synchronization
 
-/// The state that callers on any thread and the event loop share: every part of it under its own small lock.
+/// State shared by callers on any thread and the event loop, each part under a small lock of its own.
 final class ConnectionCore: Sendable {
     private struct State {
         var info = ServerInfo()
         var subscriptions: [UInt64: Subscription] = [:]
         var nextSID: UInt64 = 2
-        /// The pings that were sent, and until when their answers may come.
+        /// The pings that were sent, and the deadlines of their answers.
         var pongs: [(waiter: Completion<Result<Void, NATSError>>, deadline: NIODeadline)] = []
         var eventStreams: [UInt64: AsyncStream<NATSConnectionEvent>.Continuation] = [:]
         var nextEventStream: UInt64 = 0
         var ending: Ending?
     }
 
-    /// What the server was asked for under a number, and where its messages go.
+    /// A subscription as the server was asked for it, and the buffer of its messages.
     private struct Subscription {
         var subject: String
         var queue: String?
         var buffer: SubscriptionBuffer
-        /// Whether it goes on when the server refuses it, and is asked for again.
+        /// Whether it survives a refusal by the server, and is requested again.
         var isStanding = false
     }
 
@@ -28,7 +28,7 @@ final class ConnectionCore: Sendable {
         var error: NATSError?
     }
 
-    /// The one subscription over which all answers come.
+    /// The one subscription on which all answers arrive.
     static let inboxSID: UInt64 = 1
 
     let options: ConnectOptions
@@ -40,7 +40,7 @@ final class ConnectionCore: Sendable {
     private let channelBox = NIOLockedValueBox<(any Channel)?>(nil)
     private let state = NIOLockedValueBox(State())
     private let payloadLimit = Atomic(ServerInfo().maximumPayload)
-    /// Whether the event loop looks at the deadlines of what waits for an answer.
+    /// Whether the event loop watches the deadlines of unanswered questions.
     private let isClockRunning = Atomic(false)
     private let isCutNoted = Atomic(false)
 
@@ -60,7 +60,7 @@ final class ConnectionCore: Sendable {
         payloadLimit.store(newest.maximumPayload, ordering: .relaxed)
     }
 
-    /// The largest message that the server takes, in bytes, as its newest INFO says.
+    /// The largest message that the server accepts, in bytes, from its newest INFO.
     var maximumPayload: Int { payloadLimit.load(ordering: .relaxed) }
 
     var channel: (any Channel)? {
@@ -70,7 +70,7 @@ final class ConnectionCore: Sendable {
 
     // MARK: Sending
 
-    /// Appends frames and sees to it that they are written soon.
+    /// Appends frames and has them written soon.
     @inline(__always)
     @discardableResult
     func send(_ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Bool {
@@ -79,7 +79,7 @@ final class ConnectionCore: Sendable {
         return appended.isBelowHighWaterMark
     }
 
-    /// Delays writes until ``release()``, so that they leave together; false where a flush is scheduled already.
+    /// Delays writes until ``release()``, so that they leave together; false if a flush is scheduled already.
     func hold() -> Bool { outbound.hold() }
 
     /// Flushes what was written since ``hold()``.
@@ -103,12 +103,12 @@ final class ConnectionCore: Sendable {
 
     private static let pieceSize = 128 << 10
 
-    /// How far this side's bytes have come. To be asked on the event loop.
+    /// How far this side's bytes have come. Call it on the event loop.
     var outboundProgress: LivenessMachine.Outbound {
         let (written, unwritten) = outbound.progress
         let queued = channel.map { SocketQueues.unacknowledgedBytes($0) } ?? 0
         let taken = written - queued
-        // Only the system sees each byte go: a piece counts as written when all of it is, and TLS makes one of many.
+        // Only the system sees each byte leave: a piece counts as written once all of it is, and TLS joins pieces.
         let acknowledged = channel.flatMap { SocketQueues.acknowledgedBytes($0) } ?? taken
         return LivenessMachine.Outbound(acknowledged: acknowledged, taken: taken, waiting: unwritten + queued)
     }
@@ -123,14 +123,14 @@ final class ConnectionCore: Sendable {
         return buffer
     }
 
-    /// A buffer for subscriptions that come and go and share one reader: `addSource` has messages come into it.
+    /// A buffer for subscriptions that come and go but share one reader. `addSource` adds to it.
     func sharedBuffer(named name: String, limits: BufferLimits) -> SubscriptionBuffer {
         SubscriptionBuffer(sid: newSID(), subject: name, limits: limits, on: eventLoop)
     }
 
-    /// Has a further subject's messages come into a buffer, in the order in which they arrive.
+    /// Delivers a further subject's messages into a buffer, in order of arrival.
     ///
-    /// - Returns: the number of this subscription, for `removeSource`.
+    /// - Returns: The number of this subscription, for `removeSource`.
     func addSource(_ subject: String, to buffer: SubscriptionBuffer) throws(NATSError) -> UInt64 {
         let sid = newSID()
         try list(Subscription(subject: subject, buffer: buffer), as: sid)
@@ -163,7 +163,7 @@ final class ConnectionCore: Sendable {
 
     func subscribeInbox() throws(NATSError) { try ask(for: requests.subscription, as: Self.inboxSID) }
 
-    /// Asks the server once more for what it refused; false where nobody needs it any more.
+    /// Asks the server again for what it refused; false if it is no longer needed.
     func subscribeAgain(_ sid: UInt64) throws(NATSError) -> Bool {
         if sid == Self.inboxSID {
             try subscribeInbox()
@@ -178,25 +178,25 @@ final class ConnectionCore: Sendable {
         state.withLockedValue { $0.subscriptions[sid]?.buffer }
     }
 
-    /// Takes a subscription off the list and tells the server, unless the connection is gone anyway.
+    /// Ends a subscription and tells the server, unless the connection is gone anyway.
     func removeSubscription(_ buffer: SubscriptionBuffer) {
         removeSource(buffer.sid)
         buffer.end(.finished)
     }
 
-    /// Ends one subscription; the buffer it shares with others goes on.
+    /// Ends one subscription; the buffer that it shares with others stays.
     func removeSource(_ sid: UInt64) {
         guard state.withLockedValue({ $0.subscriptions.removeValue(forKey: sid) }) != nil else { return }
-        // The server would keep it for ever.
+        // The server would keep it forever.
         let appended = try? outbound.append(isEnding: true) {
             ProtocolEncoder.writeUnsubscribe(sid: sid, after: nil, into: &$0)
         }
         if appended?.needsFlush == true { startFlush() }
     }
 
-    /// The server refused or took away a subscription; without a number, subject and queue group identify it.
+    /// The server refused or withdrew a subscription; without a number, its subject and queue group identify it.
     ///
-    /// - Returns: the standing ones, which go on and are to be asked for again.
+    /// - Returns: The standing subscriptions, which the caller must ask for again.
     func failSubscriptions(to subject: String, queue: String?, sid: UInt64?, with error: NATSError) -> [UInt64] {
         if subject == requests.subscription || sid == Self.inboxSID {
             // Without its inbox no request of this connection can be answered.
@@ -217,8 +217,8 @@ final class ConnectionCore: Sendable {
 
     // MARK: Pings
 
-    /// Sends PING with a waiter in the right order: the waiter is listed before the bytes can leave. The caller starts
-    /// the clock for the deadline.
+    /// Sends PING. The waiter is listed before the bytes can leave, so that answers match. The caller starts the clock
+    /// for the deadline.
     func sendPing(until deadline: NIODeadline = .distantFuture) throws(NATSError) -> Completion<Result<Void, NATSError>>
     {
         let waiter = Completion<Result<Void, NATSError>>()
@@ -236,7 +236,7 @@ final class ConnectionCore: Sendable {
         return waiter
     }
 
-    /// The PONG answers the ping that has waited longest, which is returned.
+    /// Answers the ping that has waited longest, and returns it.
     @discardableResult
     func pongReceived() -> Completion<Result<Void, NATSError>>? {
         let waiter = state.withLockedValue { state in state.pongs.isEmpty ? nil : state.pongs.removeFirst().waiter }
@@ -244,7 +244,7 @@ final class ConnectionCore: Sendable {
         return waiter
     }
 
-    /// Ends the waits whose time is up. Their pings stay on the list, as their answers come before those of later ones.
+    /// Ends the waits whose time is up. Their pings stay listed, as their answers precede those of later ones.
     func expirePings(at now: NIODeadline) {
         let late = state.withLockedValue { state -> [Completion<Result<Void, NATSError>>] in
             let late = state.pongs.indices.filter { state.pongs[$0].deadline <= now }
@@ -258,10 +258,10 @@ final class ConnectionCore: Sendable {
 
     private var isAwaitingAnswers: Bool { !requests.isEmpty || state.withLockedValue { !$0.pongs.isEmpty } }
 
-    /// Whether the caller, which has just sent a question, has to start the timer that watches the unanswered ones.
+    /// Whether the caller, which has just asked something, must start the timer that watches unanswered questions.
     func claimClock() -> Bool { !isClockRunning.exchange(true, ordering: .acquiringAndReleasing) }
 
-    /// The timer has fired. Returns whether it has to be set again.
+    /// Handles the timer. Returns whether it must be set again.
     func clockTicked() -> Bool {
         if isAwaitingAnswers { return true }
         _ = isClockRunning.exchange(false, ordering: .acquiringAndReleasing)
@@ -301,13 +301,13 @@ final class ConnectionCore: Sendable {
 
     var isOpen: Bool { state.withLockedValue { $0.ending == nil } }
 
-    /// Why the connection has ended; nil while it is open and where its owner closed it.
+    /// Why the connection has ended; nil while it is open, and if its owner closed it.
     var endReason: NATSError? { state.withLockedValue { $0.ending?.error } }
 
-    /// Whether the caller is the first of several readers to note that the server cut off the connection.
+    /// Whether the caller is the first of several readers to notice that the server cut off the connection.
     func claimCut() -> Bool { !isCutNoted.exchange(true, ordering: .relaxed) }
 
-    /// Ends everything that waits, once. `nil` means `close()`.
+    /// Ends everything that waits, once. Nil means `close()`.
     func end(_ error: NATSError?) {
         let ended = state.withLockedValue { state -> State? in
             guard state.ending == nil else { return nil }

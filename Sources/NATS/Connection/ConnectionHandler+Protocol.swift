@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What a server says: messages, how it is set up, pings, and errors.
+/// The server's frames: messages, INFO, pings and errors.
 extension ConnectionHandler: ProtocolSink {
     @inline(__always)
     func received(
@@ -27,7 +27,7 @@ extension ConnectionHandler: ProtocolSink {
                 content: content, headerLength: headerLength, source: source))
     }
 
-    /// Messages on one subject that one read brings one behind the other share its string.
+    /// Consecutive messages of one read on the same subject share its string.
     @inline(__always)
     private func text(ofSubject bytes: UnsafeRawBufferPointer) -> String {
         if let last = staged.last?.subject,
@@ -58,7 +58,7 @@ extension ConnectionHandler: ProtocolSink {
         do throws(NATSError) { try pongs.pinged() } catch { fail(error) }
     }
 
-    /// Answers from the loop, before anything that waits in the outbound buffer; what came in one read in one write.
+    /// Answers from the loop, ahead of the outbound buffer; the pings of one read are answered in one write.
     func answerPings() {
         guard isAlive, let context else { return }
         let count = pongs.nextBatch()
@@ -72,7 +72,7 @@ extension ConnectionHandler: ProtocolSink {
     }
 
     func receivedPong() {
-        // A caller that waits for a PONG expects everything that came before it to have been delivered.
+        // A caller that waits for a PONG expects everything before it to have been delivered.
         deliverStaged()
         guard case .open(let keepAlive, let refused) = phase else { return step { $0.pongReceived() } }
         guard let waiter = core.pongReceived() else { return }
@@ -83,7 +83,7 @@ extension ConnectionHandler: ProtocolSink {
     func receivedError(_ text: String) {
         guard isAlive else { return }
         deliverStaged()
-        // A long piece counts as written only when all of it is, and the server may refuse its beginning before.
+        // A long piece counts as written once all of it is, but the server may refuse its beginning before that.
         let (written, unwritten) = core.outbound.progress
         do throws(NATSError) { try allowance.refused(afterSending: written + unwritten) } catch { return fail(error) }
         switch ServerErrorText(text) {

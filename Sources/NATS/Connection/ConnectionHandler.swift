@@ -3,15 +3,15 @@ import NIOSSL
 import NIOTLS
 import Platform
 
-/// Lives in the channel's pipeline, on its event loop: logs in, decodes, and hands over what arrives.
+/// The channel handler of a connection: logs in, decodes, and delivers what arrives, on the channel's event loop.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The connection's life, each part of it with what lives no longer.
+    /// The connection's life; each phase carries the state that ends with it.
     enum Phase {
         case login(Login)
-        /// The login has failed, and the server is being asked whether it or this side was to begin with TLS.
+        /// The login has failed, and the server is being asked which side should have begun with TLS.
         case asking
         case open(KeepAlive, RefusedSubscriptions)
         case ended
@@ -22,15 +22,14 @@ final class ConnectionHandler: ChannelInboundHandler {
         var machine: HandshakeMachine
         let deadline: NIODeadline
         var alarm: Scheduled<Void>?
-        /// The error for when the deadline passes. It names the proxy until the tunnel is open, and the server after
-        /// that.
+        /// The error if the deadline passes: it names the proxy until the tunnel is open, then the server.
         var timeoutError: NATSError
-        /// The server's end of the socket, where this side has dialled it.
+        /// The server's end of the socket, if this side dialled it directly.
         var remote: SocketAddress?
     }
 
-    /// What arrives while the decoder runs. A write from inside it that fails makes the channel read to its end and
-    /// close before the write returns.
+    /// What arrives while the decoder runs. A failing write from inside it makes the channel read to the end and close
+    /// before the write returns.
     private struct Backlog {
         var chunks: [ByteBuffer] = []
         var loss: NATSError?
@@ -42,7 +41,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private(set) var context: ChannelHandlerContext?
     private(set) var phase: Phase
     private var decoder = ProtocolDecoder()
-    /// Messages of one read for one reader, which are handed over together.
+    /// Messages of one read for one reader, delivered together.
     var staged: [NATSMessage] = []
     var reader: SubscriptionBuffer?
     private var chunk = ReadChunk(number: 0, capacity: 0)
@@ -66,7 +65,7 @@ final class ConnectionHandler: ChannelInboundHandler {
                     ?? Self.loginTimedOut(address)))
     }
 
-    /// Whether nothing that the channel has said ended the connection yet.
+    /// Whether nothing has ended the connection yet.
     var isAlive: Bool {
         switch phase {
         case .login, .open: true
@@ -92,7 +91,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         .timeout("the server at \(address) did not complete the login")
     }
 
-    /// The channel became active before this handler joined it, so nothing else says so.
+    /// The channel was active before this handler joined it, so no event reports it.
     func joinedActiveChannel() {
         guard let context else { return }
         channelActive(context: context)
@@ -104,7 +103,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         if case .login(var login) = phase {
             // Behind a proxy the channel becomes active once the tunnel is open.
             login.timeoutError = Self.loginTimedOut(address)
-            // A proxy's other end is not this machine's to dial.
+            // This machine cannot dial the far side of a proxy.
             if core.options.proxy == nil { login.remote = context.channel.remoteAddress }
             phase = .login(login)
             if login.machine.state == .securingFirst { startTLS(context) }
@@ -120,7 +119,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         if isAlive { finish(.closed) }
         self.context = nil
-        // Whoever lets go of the connection later asks nothing of an event loop that may have ended.
+        // A connection released later must not use an event loop that may have ended.
         core.channel = nil
     }
 
@@ -131,10 +130,10 @@ final class ConnectionHandler: ChannelInboundHandler {
             if login.machine.state == .securingFirst, TLSFailure.meansPlainText(error) {
                 return lost(.speaksBeforeTLS("\(address)"))
             }
-            // Also that of a handshake that has just failed.
+            // Available even after a handshake that has just failed.
             if login.machine.isSecuring { found = certificate(context) }
         case .open:
-            // The system gave up a peer that acknowledged nothing for as long as it was told to wait.
+            // The peer acknowledged nothing for as long as the system was told to wait.
             if (error as? IOError)?.errnoCode == ETIMEDOUT { return lost(.staleConnection) }
         case .asking, .ended: break
         }
@@ -178,7 +177,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func decode(_ bytes: ByteBuffer) throws(NATSError) {
         chunk = ReadChunk(number: chunk.number &+ 1, capacity: bytes.storageCapacity)
         try decoder.decode(bytes, into: self)
-        // Messages of one read are kept apart from those of the next, as they keep other memory.
+        // Messages of different reads are delivered apart, as they share other memory.
         deliverStaged()
         answerPings()
     }
@@ -190,7 +189,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// The channel ends because of `error`; what it has read until then counts first.
+    /// The channel ends because of `error`; what was read before counts first.
     private func lost(_ error: NATSError) {
         guard backlog != nil else { return fail(error) }
         if backlog?.loss == nil { backlog?.loss = error }
@@ -198,7 +197,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     // MARK: Login
 
-    /// Has the handshake take in an event, if it is not over, and carries out what follows from it.
+    /// Feeds the handshake an event, if it is not over, and carries out the action.
     func step(_ event: (inout HandshakeMachine) -> HandshakeMachine.Action) {
         guard let context, case .login(var login) = phase else { return }
         let action = event(&login.machine)
@@ -224,8 +223,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// The library also accepts a certificate for the IP address at the socket's other end, which may be a proxy's or
-    /// one that a false name server gave. Only the name that was asked for counts.
+    /// The library also accepts a certificate for the IP address of the socket's other end, which may be a proxy's or
+    /// that of a false name server. Only the name that was asked for counts.
     private func secured(_ context: ChannelHandlerContext) {
         let name = address.expectedCertificateName
         let found = certificate(context)
@@ -270,7 +269,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             login.alarm?.cancel()
             phase = .asking
             var limit = TimeAmount.nanoseconds(core.options.timeToAnswer.nanoseconds)
-            // The caller waits for a login's time in any case, and silence is the answer to the other question.
+            // A server that waits for TLS answers by silence, so it gets all the time that the login had.
             if question == .waitsForTLS { limit = max(limit, login.deadline - NIODeadline.now()) }
             TLSProbe.ask(remote, question, on: core.eventLoop, within: limit).assumeIsolated()
                 .whenSuccess { [address] isSo in self.finish(isSo ? question.meaning(for: address) : error) }

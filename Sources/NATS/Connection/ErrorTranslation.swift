@@ -4,8 +4,8 @@ import Platform
 
 enum ErrorTranslation {
     /// - Parameters:
-    ///   - certificate: the server's, as far as it has come.
-    ///   - hasOwnCertificate: whether this client has one to present.
+    ///   - certificate: The server's certificate, if it has arrived.
+    ///   - hasOwnCertificate: Whether this client has a certificate to present.
     static func natsError(
         _ error: any Error, address: ServerAddress, certificate: CertificateSummary? = nil,
         hasOwnCertificate: Bool = true
@@ -43,7 +43,7 @@ enum ErrorTranslation {
 }
 
 extension IOError {
-    /// Why the system refused, as a clause without the call and the number that `description` has.
+    /// Why the system refused, as a clause without the call and the number in `description`.
     package var words: String {
         switch errnoCode {
         case EHOSTUNREACH: return "no route to this host"
@@ -60,7 +60,7 @@ extension IOError {
         }
     }
 
-    /// Whether no connection came about, rather than that one was lost.
+    /// Whether no connection was established, rather than one lost.
     var meansUnreachable: Bool {
         [
             EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL, EAFNOSUPPORT, EPROTONOSUPPORT, EACCES, EPERM, EINVAL,

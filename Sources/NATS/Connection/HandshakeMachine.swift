@@ -1,15 +1,15 @@
-/// The steps from an open socket to the server's verdict on the login, as a value: events in, one action out.
+/// The steps from an open socket to the server's verdict on the login, as a pure value.
 ///
 ///     waitingForInfo → (securing) → waitingForVerdict
 struct HandshakeMachine {
     enum State: Equatable {
-        /// TLS runs before the server's first word.
+        /// TLS runs before INFO.
         case securingFirst
         /// The server speaks first.
         case waitingForInfo
         /// TLS runs after INFO.
         case securing
-        /// CONNECT and PING are on their way; PONG or an error is the verdict.
+        /// CONNECT and PING have been sent; PONG or an error is the verdict.
         case waitingForVerdict
     }
 
@@ -26,7 +26,7 @@ struct HandshakeMachine {
     private let wantsTLS: Bool
     private let isSecuredFirst: Bool
     private let hasCertificate: Bool
-    /// Whether TLS began at a server that asks for a certificate, and this client has none.
+    /// Whether TLS began at a server that asks for a certificate while this client has none.
     private var lacksCertificate = false
 
     init(wantsTLS: Bool, handshakesFirst: Bool, hasCertificate: Bool = false) {
@@ -38,7 +38,7 @@ struct HandshakeMachine {
 
     var isSecuring: Bool { state == .securingFirst || state == .securing }
 
-    /// INFO came. `hasTrailingBytes` says that plain bytes follow it, which cannot be trusted once TLS is on.
+    /// Handles INFO. With `hasTrailingBytes`, plain bytes follow it, which cannot be trusted once TLS is on.
     mutating func infoReceived(_ info: ServerInfo, hasTrailingBytes: Bool) -> Action {
         switch state {
         case .waitingForInfo:
@@ -75,8 +75,8 @@ struct HandshakeMachine {
         return .wait
     }
 
-    /// The question to a server that gave the login up so: one that said nothing, or let its time pass, may have waited
-    /// for TLS, and one that ended the handshake may have spoken before it. Nil where the error says enough.
+    /// What to ask a server after a failed login: one that was silent or timed out may have waited for TLS, and one
+    /// that broke off the handshake may have sent INFO first. Nil if the error is clear enough.
     func question(after error: NATSError) -> TLSProbe.Question? {
         switch (state, error) {
         case (.waitingForInfo, .timeout), (.waitingForInfo, .closedByServer), (.waitingForInfo, .connectionLost):
@@ -87,8 +87,8 @@ struct HandshakeMachine {
         }
     }
 
-    /// Why the login failed. A server that misses a certificate may end the connection without a word, and with TLS 1.3
-    /// does so after the handshake, as this side sees it.
+    /// Why the login failed. A server that requires a certificate may close the connection without a word, with TLS 1.3
+    /// even after what looks like a complete handshake.
     func cause(of error: NATSError) -> NATSError {
         guard lacksCertificate else { return error }
         switch error {

@@ -1,11 +1,10 @@
 import NIOCore
 import NIOPosix
 
-/// One connection to one NATS server, from login to its end. It never reconnects: a caller that wants to makes a new
-/// one.
+/// One connection to one NATS server, from login to its end. It never reconnects: the caller opens a new one.
 ///
 /// Publishing is synchronous: it appends to a buffer that the event loop writes once a turn, so thousands of small
-/// messages leave in few system calls. Everything ends with the last reference: the socket closes by itself.
+/// messages need few system calls. The socket closes with the last reference.
 public final class NATSConnection: Sendable {
     let core: ConnectionCore
     private let handler: NIOLoopBound<ConnectionHandler>
@@ -23,11 +22,11 @@ public final class NATSConnection: Sendable {
         core.channel?.close(promise: nil)
     }
 
-    /// Connects and logs in. A user or token in the address wins over `options.authentication`. The resolver, or else
-    /// the system, finds the host's addresses.
+    /// Connects and logs in. A user or token in the address wins over `options.authentication`. The host is resolved by
+    /// `resolver`, or by the system without one.
     ///
-    /// - Returns: a connection whose login the server has confirmed.
-    /// - Throws: the reason of the failure, `cancelled` when the task was cancelled meanwhile.
+    /// - Returns: A connection whose login the server has confirmed.
+    /// - Throws: The reason of the failure, or `cancelled` if the task was cancelled meanwhile.
     public static func connect(
         to address: ServerAddress, options: ConnectOptions = ConnectOptions(),
         group: any EventLoopGroup = NIOSingletons.posixEventLoopGroup, resolver: (any Resolver & Sendable)? = nil
@@ -44,13 +43,13 @@ public final class NATSConnection: Sendable {
                 )
                 .connectTimeout(attempt.timeout)
             let (host, port) = options.proxy.map { ($0.host, $0.port) } ?? (address.host, address.port)
-            // A number needs no thread that asks the system for a name.
+            // A numeric address needs no thread for name resolution.
             let isNumber = resolver == nil && (0...65_535).contains(port)
             let number = isNumber ? try? SocketAddress(ipAddress: host, port: port) : nil
             (number.map { bootstrap.connect(to: $0) } ?? bootstrap.connect(host: host, port: port))
                 .assumeIsolated()
-                // A host may have several addresses: only the socket that connected first gets the handler, and it
-                // does so before anything is read from it.
+                // A host may have several addresses: only the first socket to connect gets the handler, before
+                // anything is read from it.
                 .flatMapThrowing { channel in
                     try attempt.begin(in: channel) {
                         if let failure { try ProxyTunnel.begin(failure, in: channel) }
@@ -62,9 +61,9 @@ public final class NATSConnection: Sendable {
         }
     }
 
-    /// Logs in over a channel that leads to the server already, without a proxy. Nothing may have been read from it
-    /// yet: it is to be made with `autoRead` off, which is turned on here. It belongs to the connection from now on,
-    /// and is closed when the login fails.
+    /// Logs in over a channel that already leads to the server, without a proxy. Nothing may have been read from it
+    /// yet: create it with `autoRead` off, which is turned on here. The connection takes it over, and closes it if the
+    /// login fails.
     package static func connect(
         over channel: any Channel, to address: ServerAddress, options: ConnectOptions = ConnectOptions()
     ) async throws(NATSError) -> NATSConnection {
@@ -81,20 +80,20 @@ public final class NATSConnection: Sendable {
                 }
             }
         } catch {
-            // Also where the attempt ended before the channel was touched.
+            // Needed if the attempt ended before it touched the channel.
             channel.close(promise: nil)
             throw error
         }
     }
 
-    /// One attempt to log in, on its event loop: what a channel is to be given, and where to report that there is none.
+    /// One attempt to log in, on its event loop: the handler for a channel, and where to report a failure.
     private struct Attempt {
         let core: ConnectionCore
         let handler: ConnectionHandler
         let timeout: TimeAmount
         let ready: EventLoopPromise<Void>
 
-        /// Adds the handler to a connected channel, behind those that `prepare` adds.
+        /// Adds the handler to a connected channel, after those that `prepare` adds.
         func begin(in channel: any Channel, after prepare: () throws -> Void = {}) throws {
             do {
                 guard core.isOpen else { throw NATSError.cancelled }
@@ -112,13 +111,12 @@ public final class NATSConnection: Sendable {
         }
     }
 
-    /// Logs in over the channel that `open`, which is called on the event loop, provides.
+    /// Logs in over the channel that `open` provides, which is called on the event loop.
     private static func logIn(
         to address: ServerAddress, options: ConnectOptions, on loop: any EventLoop,
         through open: @escaping @Sendable (Attempt) -> Void
     ) async throws(NATSError) -> NATSConnection {
-        // On a busy machine a dial can be through before its caller comes to wait for it, and to hear that it is
-        // cancelled.
+        // On a busy machine a dial can finish before its caller starts to wait and notices its cancellation.
         if Task.isCancelled { throw .cancelled }
         let authentication = address.authentication ?? options.authentication
         let prefix =
@@ -157,10 +155,10 @@ public final class NATSConnection: Sendable {
     /// The newest INFO of the server.
     public var info: ServerInfo { core.info }
 
-    /// The largest message that the server takes, in bytes.
+    /// The largest message that the server accepts, in bytes.
     public var maximumPayload: Int { core.maximumPayload }
 
-    /// Where answers to this connection's requests arrive.
+    /// The prefix of the subjects on which answers to this connection's requests arrive.
     public var inboxPrefix: String { core.inboxPrefix }
 
     /// Whether the connection is still open, as far as this side knows.
@@ -168,15 +166,15 @@ public final class NATSConnection: Sendable {
 
     package var hasOpenRequests: Bool { !core.requests.isEmpty }
 
-    /// A unique subject under the permitted inbox prefix.
+    /// Returns a unique subject under the permitted inbox prefix.
     public func newInbox() -> String { core.inboxPrefix + "." + UniqueToken.next() }
 
     // MARK: Publishing
 
-    /// Publishes a message, at most ``maximumPayload`` together with its headers. It is written soon; `flush` returns
-    /// once the server has it.
+    /// Publishes a message of at most ``maximumPayload``, headers included. It is written soon; `flush` returns once
+    /// the server has it.
     ///
-    /// - Returns: whether fewer bytes wait than the high-water mark. When false, await `drained()` before the next.
+    /// - Returns: Whether fewer bytes wait than the high-water mark. If not, await `drained()` before the next.
     /// - Throws: `invalidSubject`, `payloadTooLarge`, `outboundBufferFull`, or the reason for the connection's end.
     @discardableResult
     public func publish(
@@ -201,7 +199,7 @@ public final class NATSConnection: Sendable {
         _ payload: ByteBuffer, to subject: String, reply: String? = nil, block: ByteBuffer? = nil
     ) throws(NATSError) -> Bool {
         try checkSize(payload.readableBytes + (block?.readableBytes ?? 0))
-        // Told apart out here, the one writer is compiled for each of the two frames.
+        // Branching here specializes the writer for each of the two frames.
         guard let block else {
             return try core.send {
                 ProtocolEncoder.writePublish(payload, headers: nil, subject: subject, reply: reply, into: &$0)
@@ -224,28 +222,28 @@ public final class NATSConnection: Sendable {
         try await waiter.result()
     }
 
-    /// Waits until the server has taken everything that was published before. The timeout is kept to within 50 ms.
+    /// Waits until the server has processed everything published before. The timeout is accurate to 50 ms.
     public func flush(timeout: Duration = .seconds(10)) async throws(NATSError) {
         let waiter = try core.sendPing(until: .now() + .nanoseconds(max(0, timeout.nanoseconds)))
         startClockIfNeeded()
         try await waiter.result()
     }
 
-    /// Measures the round trip to the server and back. The timeout is kept to within 50 ms.
+    /// Measures the round trip to the server. The timeout is accurate to 50 ms.
     public func ping(timeout: Duration = .seconds(5)) async throws(NATSError) -> Duration {
         let start = ContinuousClock.now
         try await flush(timeout: timeout)
         return start.duration(to: .now)
     }
 
-    /// Asks the server to confirm everything sent so far. A question whose answer arrives over its own subscription
-    /// needs this for the server's silence to be noticed.
+    /// Asks the server to confirm everything sent so far. Without this, silence goes unnoticed for a question whose
+    /// answer arrives over a subscription of its own.
     func confirm() {
         guard (try? core.sendPing()) != nil else { return }
         startClockIfNeeded()
     }
 
-    /// Starts the timer that watches unanswered questions, unless it is running.
+    /// Starts the timer that watches unanswered questions unless it is running.
     @inline(__always)
     private func startClockIfNeeded() {
         if core.claimClock() { core.eventLoop.execute { [handler] in handler.value.keepAlive?.startClock() } }
@@ -253,9 +251,9 @@ public final class NATSConnection: Sendable {
 
     // MARK: Requests
 
-    /// Asks and waits for one answer, over the connection's shared inbox. The timeout is kept to within 50 ms.
+    /// Sends a request and waits for one answer over the connection's shared inbox. The timeout is accurate to 50 ms.
     ///
-    /// - Throws: `noResponders` at once when the subject has no subscriber, `timeout`, `publishNotPermitted`,
+    /// - Throws: `noResponders` at once if the subject has no subscriber, `timeout`, `publishNotPermitted`,
     ///   `cancelled` …
     public func request(
         _ payload: ByteBuffer, to subject: String, headers: NATSHeaders? = nil, timeout: Duration = .seconds(5)
@@ -266,7 +264,7 @@ public final class NATSConnection: Sendable {
     }
 
     /// As ``request(_:to:headers:timeout:)``, also for subjects of JetStream's API, which may end in a consumer's
-    /// filter with wildcards.
+    /// wildcard filter.
     func requestAPI(
         _ payload: ByteBuffer, to subject: String, block: ByteBuffer? = nil, timeout: Duration
     ) async throws(NATSError) -> NATSMessage {
@@ -275,8 +273,8 @@ public final class NATSConnection: Sendable {
         return try await completion.result { [core] in core.requests.remove(token) }
     }
 
-    /// Asks, and has `answer` called once, on the event loop: the form for many requests in flight. A patient one that
-    /// may still be on its way when the time is up has its time once more from when the server has it.
+    /// Sends a request and calls `answer` once, on the event loop: the form for many requests in flight. A patient
+    /// request that may still be in flight when its time is up gets the same time again once the server has it.
     @discardableResult
     func request(
         _ payload: ByteBuffer, to subject: String, block: ByteBuffer? = nil, timeout: Duration, isPatient: Bool = false,
@@ -296,16 +294,16 @@ public final class NATSConnection: Sendable {
         return token
     }
 
-    /// Has what `body` sends leave together, in one write where it fits: for a few hundred messages that are there at
-    /// once. Nothing else leaves meanwhile, so `body` is not to wait for anything.
+    /// Sends everything that `body` publishes together, in one write if it fits: for a few hundred messages that exist
+    /// at once. Nothing else is sent meanwhile, so `body` must not wait for anything.
     public func together<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         let isHeld = core.hold()
         defer { if isHeld { core.release() } }
         return try body()
     }
 
-    /// Asks a stream to store a message under an id: ``request(_:to:block:timeout:isPatient:answer:)`` with that one
-    /// header, of a subject and an id that were checked.
+    /// Asks a stream to store a message under an id. As ``request(_:to:block:timeout:isPatient:answer:)`` with that
+    /// single header; subject and id have been checked.
     func requestStorage(
         _ payload: some PublishPayload, to subject: String, messageID: String, timeout: Duration,
         for asker: RequestTable.Asker
@@ -328,12 +326,12 @@ public final class NATSConnection: Sendable {
 
     // MARK: Subscriptions
 
-    /// Subscribes to a subject, which may hold `*` for one token and end in `>` for one or more. The server has it
+    /// Subscribes to a subject, in which `*` stands for one token and a final `>` for one or more. The server has it
     /// after the next `flush`. Members of a queue group share the messages.
     ///
-    /// - Parameter isStanding: whether it goes on when the server refuses it, or takes it away, and is asked for again
-    ///   after a while. What is published meanwhile is missed.
-    /// - Returns: the messages, to be read by one task; the subscription ends with its last reference.
+    /// - Parameter isStanding: Whether it survives a refusal by the server and is requested again after a while.
+    ///   Messages published meanwhile are missed.
+    /// - Returns: The messages, for one task to read; the subscription ends with its last reference.
     public func subscribe(
         to subject: String, queue: String? = nil, limits: BufferLimits = BufferLimits(), isStanding: Bool = false
     ) throws(NATSError) -> NATSSubscription {
@@ -347,12 +345,12 @@ public final class NATSConnection: Sendable {
 
     // MARK: Life
 
-    /// What happens to this connection from now on. At most 256 events wait to be read; the oldest are dropped.
+    /// The connection's events from now on. At most 256 are buffered; the oldest are dropped.
     public var events: AsyncStream<NATSConnectionEvent> { core.events() }
 
-    /// Asks now, ahead of the next ping, whether the server is still there. The answer is an event: a round trip, or
-    /// the end of a stale connection. A server that is slow to take what was sent before counts as being there. The
-    /// limit is for an answer before which nothing unsent is queued, and at most the usual time.
+    /// Checks now, ahead of the next ping, whether the server is alive. The answer is an event: a round trip, or the
+    /// end of a stale connection. A server that is slow to read what was sent counts as alive. The limit can only
+    /// shorten the usual one, and applies if nothing unsent is queued ahead.
     public func probe(within limit: Duration? = nil) {
         guard core.isOpen else { return }
         core.eventLoop.execute { [core, handler] in
@@ -360,25 +358,26 @@ public final class NATSConnection: Sendable {
         }
     }
 
-    /// Waits for the end of the connection: nil when `close()` ended it, else the reason; `cancelled` when the task is.
+    /// Waits for the end of the connection. Returns nil if `close()` ended it, `cancelled` if the task was cancelled,
+    /// else the reason.
     public func waitUntilClosed() async -> NATSError? {
         for await case .closed(let reason) in events { return reason }
         return .cancelled
     }
 
-    /// Writes what waits, as far as the server takes it within `timeout`, and closes. Later calls throw `closed`.
+    /// Writes what waits, as far as the server reads it within `timeout`, and closes. Later calls throw `closed`.
     public func close(timeout: Duration = .seconds(1)) async {
         if core.isOpen, core.outbound.unwrittenBytes > 0 { try? await flush(timeout: timeout) }
         closeNow()
     }
 
-    /// Closes at once; what waits is lost.
+    /// Closes at once; unsent bytes are lost.
     public func closeNow() {
         core.end(nil)
         core.channel?.close(promise: nil)
     }
 
-    /// Closes at once, and returns when the socket is closed or the time is up.
+    /// Closes at once, and returns once the socket is closed or the limit has passed.
     package func closed(within limit: Duration) async {
         closeNow()
         guard let channel = core.channel else { return }

@@ -2,8 +2,8 @@ import NIOCore
 
 /// The messages of one subscription, for one reader.
 ///
-/// The sequence ends when the subscription or connection is closed by its owner, and throws when the connection is
-/// lost or the server withdraws the subscription. What had arrived before is delivered first in both cases.
+/// The sequence ends if its owner closes the subscription or the connection, and throws if the connection is lost or
+/// the server withdraws the subscription. Messages that arrived before are delivered first in both cases.
 public final class NATSSubscription: AsyncSequence, Sendable {
     /// A message.
     public typealias Element = NATSMessage
@@ -17,13 +17,13 @@ public final class NATSSubscription: AsyncSequence, Sendable {
 
     deinit { core.removeSubscription(buffer) }
 
-    /// What was subscribed to.
+    /// The subject or pattern subscribed to.
     public var subject: String { buffer.subject }
 
-    /// How many messages were lost because the reader was too slow.
+    /// The number of messages lost because the reader was too slow.
     public var dropped: Int { buffer.dropped }
 
-    /// Ends the subscription: at once, or when `maximum` messages in all have come.
+    /// Ends the subscription: at once, or after `maximum` messages in all.
     public func unsubscribe(after maximum: Int? = nil) {
         guard let maximum, buffer.end(after: maximum) else { return core.removeSubscription(buffer) }
         _ = try? core.send {
@@ -31,8 +31,8 @@ public final class NATSSubscription: AsyncSequence, Sendable {
         }
     }
 
-    /// Asks the server for no more messages. Those that it has sent already still come; a `flush` of the connection
-    /// returns behind them, and `unsubscribe` ends the sequence then.
+    /// Asks the server for no more messages. Those already sent still arrive; a `flush` of the connection returns after
+    /// them, and `unsubscribe` then ends the sequence.
     package func drain() {
         _ = try? core.send {
             ProtocolEncoder.writeUnsubscribe(sid: self.buffer.sid, after: nil, into: &$0)
@@ -42,7 +42,7 @@ public final class NATSSubscription: AsyncSequence, Sendable {
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 
-    /// Takes messages batch by batch from the event loop and hands them out one by one.
+    /// Takes messages from the event loop in batches and returns them one by one.
     public struct Iterator: AsyncIteratorProtocol {
         let subscription: NATSSubscription
         private var batch: [NATSMessage] = []
@@ -62,7 +62,7 @@ public final class NATSSubscription: AsyncSequence, Sendable {
             return batch.popLast()
         }
 
-        /// As `next`, but throws `timeout` when nothing came until `deadline`.
+        /// As `next`, but throws `timeout` if nothing arrives before `deadline`.
         mutating func next(
             until deadline: NIODeadline, isolation actor: isolated (any Actor)? = #isolation
         ) async throws(NATSError) -> NATSMessage? {

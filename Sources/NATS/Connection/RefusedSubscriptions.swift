@@ -1,13 +1,13 @@
 import NIOCore
 
-/// What the server refuses although it is to stand as long as the connection: the inbox, without which nothing can be
-/// asked, and standing subscriptions. The server may permit it later on the same connection, so it is asked again after
-/// 1, 2, 4 s and so on, and then every 30; for the inbox every five. Belongs to the connection's event loop.
+/// Subscriptions that must last as long as the connection but that the server refuses: the inbox, without which no
+/// request is answered, and standing ones. The server may permit them later on the same connection, so it is asked
+/// again after 1, 2, 4 s and so on up to every 30 s, or 5 s for the inbox. Belongs to the connection's event loop.
 final class RefusedSubscriptions {
     private struct Refusal {
         var count = 0
         var alarm: Scheduled<Void>?
-        /// The ping after the newest attempt: its answer says that the server did not refuse.
+        /// The ping after the newest attempt: its answer shows that the server did not refuse.
         var ping: Completion<Result<Void, NATSError>>?
     }
 

@@ -1,7 +1,7 @@
-/// RFC 4648 base32 without padding, the text form of nkeys and of identifiers.
+/// RFC 4648 base32 without padding, the text form of nkeys and identifiers.
 ///
-/// It is written by hand because Foundation has no base32, and because what is decoded may be a seed, whose bytes must
-/// be wiped where the text turns out to be wrong.
+/// Written by hand because Foundation has no base32, and because the decoded bytes may be a seed, which must be wiped
+/// if the text turns out to be wrong.
 package enum Base32 {
     package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
@@ -24,7 +24,7 @@ package enum Base32 {
         return output
     }
 
-    /// The bytes of the text, or nil when a character, the length or the unused last bits are wrong.
+    /// The bytes of the text; nil if a character, the length or the unused last bits are wrong.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var output: [UInt8] = []
         output.reserveCapacity(text.underestimatedCount * 5 / 8 + 1)

@@ -1,7 +1,7 @@
 import Platform
 
-/// RFC 4648 section 5 base64 without padding, as JSON web tokens and nonce signatures use it: Foundation's base64 with
-/// the two characters that URLs can hold.
+/// RFC 4648 section 5 base64 without padding, for JSON web tokens and nonce signatures: Foundation's base64 with the
+/// two characters that suit URLs.
 public enum Base64URL {
     /// The text of the bytes, without padding.
     public static func encode(_ bytes: some Sequence<UInt8>) -> String {
@@ -9,12 +9,12 @@ public enum Base64URL {
         return String(decoding: text.map(exchanged), as: UTF8.self)
     }
 
-    /// The bytes; nil for padding, a foreign character, an impossible length or unused bits that are not zero.
+    /// The bytes; nil for padding, a foreign character, an impossible length or nonzero unused bits.
     public static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         let given = Array(text)
         let padding = [UInt8](repeating: UInt8(ascii: "="), count: -given.count & 3)
         guard let data = Data(base64Encoded: Data(given.map(exchanged) + padding)) else { return nil }
-        // Foundation is more lenient. Bytes have exactly one text here, so whatever differs from it is refused.
+        // Foundation is more lenient. Here bytes have exactly one text, so any other is refused.
         return encode(data).utf8.elementsEqual(given) ? Array(data) : nil
     }
 

@@ -1,9 +1,9 @@
 import Platform
 
 extension Credentials {
-    /// Reads a credentials file that only its owner can read.
-    /// - Throws: `CredentialsError.fileTooOpen` when the group or others may read it, naming the `chmod` that mends it;
-    ///   `.fileNotFound`, `.fileUnreadable`, `.fileTooLarge`; and what ``init(parsing:)`` throws.
+    /// Reads a credentials file, which only its owner may be able to read.
+    /// - Throws: `CredentialsError.fileTooOpen` if the group or others can read it; `.fileNotFound`, `.fileUnreadable`,
+    ///   `.fileTooLarge`; and the errors of ``init(parsing:)``.
     public static func load(path: String) throws(CredentialsError) -> Credentials {
         // Without O_NONBLOCK a named pipe at the path would block the call until it has a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -21,7 +21,7 @@ extension Credentials {
         }
         guard status.st_mode & 0o077 == 0 else { throw .fileTooOpen(path: path) }
         guard status.st_size <= maximumLength else { throw .fileTooLarge(path: path) }
-        // One byte more than the largest file: a file that grew meanwhile is noticed, and the buffer is never
+        // One byte more than the largest file, so that a file that grew meanwhile is noticed. The buffer is never
         // reallocated, which would leave a copy of the seed behind.
         var bytes = [UInt8](repeating: 0, count: maximumLength + 1)
         defer { Wiping.wipe(&bytes) }

@@ -1,5 +1,4 @@
-/// A user's token together with the key pair that it was issued for: what a NATS `.creds` file holds, and what
-/// RelayX calls an API key and a secret.
+/// A user's token and its key pair: the contents of a NATS `.creds` file, and RelayX's API key and secret.
 public struct Credentials: Sendable, Hashable {
     static let maximumLength = JSONWebToken.maximumLength + 4096
 
@@ -8,12 +7,12 @@ public struct Credentials: Sendable, Hashable {
     /// The user's key pair.
     public let keyPair: NKeyPair
 
-    /// Joins a token and a seed that were handed out separately; throws when one is not valid or they do not fit.
+    /// Combines a token and a seed that were issued separately; throws if one is invalid or they do not match.
     public init(jwt: String, seed: String) throws(CredentialsError) {
         try self.init(jwt: jwt, keyPair: NKeyPair(seed: seed))
     }
 
-    /// Joins a token and a key pair; throws when the token is not valid or they do not belong together.
+    /// Combines a token and a key pair; throws if the token is invalid or they do not match.
     public init(jwt: String, keyPair: NKeyPair) throws(CredentialsError) {
         let token = try JSONWebToken(parsing: jwt)
         let claims = try token.claims(as: UserClaims.self)
@@ -23,14 +22,14 @@ public struct Credentials: Sendable, Hashable {
         self.keyPair = keyPair
     }
 
-    /// Reads the text of a credentials file; throws `CredentialsError` naming what is missing or wrong.
+    /// Parses the text of a credentials file; throws a `CredentialsError` with what is missing or invalid.
     public init(parsing text: String) throws(CredentialsError) {
         var bytes = Array(text.utf8)
         defer { Wiping.wipe(&bytes) }
         try self.init(fileText: bytes)
     }
 
-    /// Reads the bytes of a credentials file, which the caller wipes.
+    /// Parses the bytes of a credentials file, which the caller wipes.
     init(fileText bytes: [UInt8]) throws(CredentialsError) {
         guard bytes.count <= Self.maximumLength else { throw .malformedToken("it is too long") }
         guard TextEncoding(of: bytes) != .utf16 else { throw .otherEncoding("UTF-16") }
@@ -40,12 +39,12 @@ public struct Credentials: Sendable, Hashable {
         try self.init(jwt: String(decoding: token, as: UTF8.self), keyPair: keyPair)
     }
 
-    /// The claims of the token, not verified: only the issuer's key, which the server has, could do that.
+    /// The claims of the token, unverified: that would need the issuer's key, which only the server has.
     public func claims() throws(CredentialsError) -> UserClaims {
         try UserClaims.decode(jwt)
     }
 
-    /// The text of a credentials file for these credentials. It holds the seed: write it to a 0600 file only.
+    /// The text of a credentials file. It contains the seed: write it only to a file with mode 0600.
     public func fileText() -> String {
         keyPair.withSeedText { seed in
             """
@@ -86,8 +85,8 @@ public struct Credentials: Sendable, Hashable {
 }
 
 extension Credentials: CustomStringConvertible, CustomReflectable {
-    /// The user's public key; token and seed stay hidden.
+    /// The user's public key, without token and seed.
     public var description: String { "Credentials(\(keyPair.publicKey), hidden)" }
-    /// A mirror of the user's public key alone, so that `dump` shows neither token nor seed.
+    /// The user's public key alone, so that `dump` shows neither token nor seed.
     public var customMirror: Mirror { Mirror(self, children: ["publicKey": keyPair.publicKey]) }
 }

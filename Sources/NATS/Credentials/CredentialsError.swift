@@ -1,57 +1,57 @@
-/// Why a key, a token or a credentials file was refused. No case ever carries secret material.
+/// Why a key, a token or a credentials file was rejected. No case carries secret material.
 public enum CredentialsError: Error, Hashable, Sendable {
-    /// What is wrong with the text of an nkey or a seed.
+    /// The fault in the text of an nkey or a seed.
     public enum KeyFault: String, Hashable, Sendable {
         /// The text is empty.
         case empty
-        /// The text holds a character outside the base32 alphabet.
+        /// The text contains a character outside the base32 alphabet.
         case badCharacter
         /// The text is too short or too long for its kind.
         case badLength
-        /// The checksum does not fit the key: a character was lost or changed.
+        /// The checksum does not match the key: a character was lost or changed.
         case badChecksum
-        /// The first bytes name no known kind of key.
+        /// The first bytes are not those of a known kind of key.
         case badPrefix
-        /// A sound key of the wrong kind.
+        /// A valid key of the wrong kind.
         case wrongKind
     }
 
-    /// A public key's text was refused.
+    /// The text of a public key is invalid.
     case malformedKey(KeyFault)
-    /// A seed's text was refused.
+    /// The text of a seed is invalid.
     case malformedSeed(KeyFault)
-    /// A JSON web token's text was refused; the value says which part.
+    /// The text of a JSON web token is invalid, in the part named.
     case malformedToken(String)
-    /// A token's signature does not fit its text and issuer.
+    /// A token's signature does not match its text and issuer.
     case badSignature
     /// A token was issued by a kind of key that may not issue it.
     case wrongIssuer
-    /// A token's time is over; the value is its end in seconds since 1970.
+    /// A token has expired, at this time in seconds since 1970.
     case expired(Int64)
-    /// A token's time has not begun; the value is its begin in seconds since 1970.
+    /// A token becomes valid only at this time in seconds since 1970.
     case notYetValid(Int64)
-    /// The credentials are a text in this encoding, which is not UTF-8.
+    /// The credentials are in this encoding instead of UTF-8.
     case otherEncoding(String)
-    /// The credentials text has no JSON web token block.
+    /// The credentials contain no JSON web token block.
     case missingToken
-    /// The credentials text has no seed block.
+    /// The credentials contain no seed block.
     case missingSeed
-    /// The token was issued for another key than the seed's.
+    /// The token was issued for a key other than the seed's.
     case mismatchedSeed
-    /// The signature could not be made.
+    /// Signing failed.
     case signingFailed
-    /// No file is at the path.
+    /// There is no file at the path.
     case fileNotFound(path: String)
-    /// The file cannot be read; the reason is the system's.
+    /// The file cannot be read, for the system's reason.
     case fileUnreadable(path: String, reason: String)
-    /// Others than the owner may read the file.
+    /// Others besides the owner may read the file.
     case fileTooOpen(path: String)
     /// The file is larger than any credentials file.
     case fileTooLarge(path: String)
 }
 
 extension CredentialsError: CustomStringConvertible {
-    /// What is wrong, and what to do next, in one sentence.
+    /// What is wrong and what to do next, in one sentence.
     public var description: String {
         switch self {
         case .malformedKey(let fault): "The public key is not valid: \(fault.words)."
@@ -80,7 +80,7 @@ extension CredentialsError: CustomStringConvertible {
 }
 
 extension CredentialsError.KeyFault {
-    /// The fault in words that fit after a colon.
+    /// The fault as a clause for use after a colon.
     var words: String {
         switch self {
         case .empty: "it is empty"

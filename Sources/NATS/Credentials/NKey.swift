@@ -1,9 +1,9 @@
-/// A public nkey: the name of an operator, an account, a user or a server in NATS (ADR-14).
+/// A public nkey: the identity of an operator, an account, a user or a server in NATS (ADR-14).
 ///
-/// Its text is base32 of a prefix byte, 32 key bytes and a CRC-16, so that a person sees its kind in the first letter
-/// and a typing error is found before anything is sent.
+/// Its text is base32 of a prefix byte, 32 key bytes and a CRC-16, so that the first letter shows its kind and a typing
+/// error is found before anything is sent.
 public struct NKey: Hashable, Sendable {
-    /// Whose key it is.
+    /// The kind of the key's owner.
     public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
         /// `A`: an account.
         case account = 0
@@ -20,20 +20,20 @@ public struct NKey: Hashable, Sendable {
     static let keyLength = 32
     static let textLength = 56
 
-    /// Whose key it is.
+    /// The kind of the key's owner.
     public let kind: Kind
     /// The 32 bytes of the key, without prefix and checksum.
     public let bytes: [UInt8]
 
-    /// Makes a key from its bare bytes; throws `CredentialsError.malformedKey` when there are not exactly 32.
+    /// Creates a key from its 32 bytes; throws `CredentialsError.malformedKey` if there are more or fewer.
     public init(kind: Kind, bytes: [UInt8]) throws(CredentialsError) {
         guard bytes.count == Self.keyLength else { throw .malformedKey(.badLength) }
         self.kind = kind
         self.bytes = bytes
     }
 
-    /// Reads the 56-character text of a public key.
-    /// - Throws: `CredentialsError.malformedKey` with the fault found.
+    /// Parses the 56-character text of a public key.
+    /// - Throws: `CredentialsError.malformedKey` with the fault.
     public init(_ text: some StringProtocol) throws(CredentialsError) {
         guard !text.isEmpty else { throw .malformedKey(.empty) }
         guard text.utf8.count == Self.textLength else { throw .malformedKey(.badLength) }

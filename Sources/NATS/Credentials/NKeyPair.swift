@@ -2,8 +2,8 @@ import Crypto
 
 /// A signing nkey: the private half of an operator's, account's, user's, server's or cluster's key (Ed25519).
 ///
-/// No description, mirror or error of it shows the seed. The crypto library wipes the private key when the last copy
-/// goes; the buffers of this type's own are wiped at once. Text that a caller holds as `String` cannot be wiped.
+/// Its description, mirror and errors never show the seed. The crypto library wipes the private key with its last copy;
+/// this type wipes its own buffers at once. Text that a caller holds as `String` cannot be wiped.
 public struct NKeyPair: Sendable {
     private static let seedPrefix: UInt8 = 0b1001_0000
     private static let seedTextLength = 58
@@ -17,7 +17,7 @@ public struct NKeyPair: Sendable {
         self.privateKey = privateKey
     }
 
-    /// Makes a new key from the system's random source.
+    /// Generates a key from the system's random source.
     public static func generate(_ kind: NKey.Kind) -> NKeyPair {
         while true {
             // An Ed25519 public key always has 32 bytes, so the first turn returns.
@@ -25,15 +25,15 @@ public struct NKeyPair: Sendable {
         }
     }
 
-    /// Reads the 58-character text of a seed, such as `SU…`. White space around it is allowed.
-    /// - Throws: `CredentialsError.malformedSeed` with the fault found, never with the text.
+    /// Parses the 58-character text of a seed, such as `SU…`, ignoring white space around it.
+    /// - Throws: `CredentialsError.malformedSeed` with the fault, never with the text.
     public init(seed: String) throws(CredentialsError) {
         var bytes = Array(seed.utf8)
         defer { Wiping.wipe(&bytes) }
         try self.init(seedText: bytes[...])
     }
 
-    /// Reads a seed from the bytes of its text, which the caller wipes.
+    /// Parses a seed from the bytes of its text, which the caller wipes.
     init(seedText text: ArraySlice<UInt8>) throws(CredentialsError) {
         let trimmed = text.trimmingBlanks()
         guard !trimmed.isEmpty else { throw .malformedSeed(.empty) }
@@ -54,16 +54,16 @@ public struct NKeyPair: Sendable {
         try self.init(kind: kind, privateKey: key)
     }
 
-    /// The Ed25519 signature of the bytes, 64 bytes long.
+    /// The 64-byte Ed25519 signature of the bytes.
     ///
-    /// The crypto library has no reason to refuse a key that it made. If it does refuse, the result is empty, and
-    /// verifying it fails.
+    /// The crypto library has no reason to refuse a key that it made. If it does, the result is empty, and verifying it
+    /// fails.
     public func sign(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         guard let signature = try? privateKey.signature(for: Array(bytes)) else { return [] }
         return Array(signature)
     }
 
-    /// Lends the seed's text to the closure, for writing a credentials file or an answer to its owner.
+    /// Passes the seed's text to the closure, to write a credentials file or answer its owner.
     public func withSeedText<R, Failure: Error>(_ body: (String) throws(Failure) -> R) throws(Failure) -> R {
         var text = seedText()
         defer { Wiping.wipe(&text) }
@@ -85,7 +85,7 @@ public struct NKeyPair: Sendable {
 }
 
 extension NKey {
-    /// Whether the signature of the bytes was made by this key's private half.
+    /// Whether this key's private half made the signature of the bytes.
     public func isValidSignature(_ signature: [UInt8], for bytes: some Sequence<UInt8>) -> Bool {
         guard signature.count == 64,
             let key = try? Curve25519.Signing.PublicKey(rawRepresentation: self.bytes)
@@ -95,7 +95,7 @@ extension NKey {
 }
 
 extension NKeyPair: Hashable {
-    /// Two key pairs are the same when their public halves are.
+    /// Compares the public halves.
     public static func == (one: NKeyPair, other: NKeyPair) -> Bool { one.publicKey == other.publicKey }
 
     /// Hashes the public half.
@@ -103,20 +103,20 @@ extension NKeyPair: Hashable {
 }
 
 extension NKeyPair: CustomStringConvertible, CustomReflectable {
-    /// The public key; the seed stays hidden.
+    /// The public key, without the seed.
     public var description: String { "NKeyPair(\(publicKey), seed hidden)" }
-    /// A mirror of the public key alone, so that `dump` shows no seed.
+    /// The public key alone, so that `dump` shows no seed.
     public var customMirror: Mirror { Mirror(self, children: ["publicKey": publicKey]) }
 }
 
 extension String {
-    /// The text without the blanks at its ends that copying brings.
+    /// The text without the blanks that copying adds at its ends.
     package func trimmingBlanks() -> String { String(decoding: Array(utf8)[...].trimmingBlanks(), as: UTF8.self) }
 }
 
 extension ArraySlice where Element == UInt8 {
-    /// The slice without the blanks at its ends that a copied text brings: spaces, also those that do not break or have
-    /// no width, tabs, line ends, and a byte order mark.
+    /// The slice without the blanks that copying adds at its ends: spaces, including those that do not break or have no
+    /// width, tabs, line ends, and a byte order mark.
     func trimmingBlanks() -> ArraySlice<UInt8> {
         let blanks: [[UInt8]] = [
             [9], [10], [11], [12], [13], [32], [0xEF, 0xBB, 0xBF], [0xC2, 0xA0], [0xE2, 0x80, 0x8B],

@@ -2,8 +2,8 @@ import Platform
 
 /// Overwrites secret bytes in a way that the optimizer must keep.
 enum Wiping {
-    /// Sets every byte of the array to zero and empties it. Only the array's own storage is reached: a shared copy
-    /// keeps its bytes, so callers hold secrets in one variable alone.
+    /// Zeroes and empties the array. Only its own storage is reached: a shared copy keeps its bytes, so callers hold
+    /// secrets in one variable only.
     static func wipe(_ bytes: inout [UInt8]) {
         bytes.withUnsafeMutableBytes { buffer in
             guard let base = buffer.baseAddress, buffer.count > 0 else { return }

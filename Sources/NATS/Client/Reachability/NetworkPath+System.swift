@@ -54,14 +54,14 @@ extension NetworkPath {
     }
 
     #if os(Linux)
-        /// The whole of a small file whose length the system does not say beforehand; nil when it cannot be read.
+        /// Reads a file of `/proc`, whose length is not known in advance; nil if it cannot be read.
         private static func text(ofFile path: String) -> String? {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return nil }
             defer { close(descriptor) }
             var bytes: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 16_384)
-            // More routes than this hold nothing that a client would want to know.
+            // No client needs more routes than this.
             while bytes.count < 4 << 20 {
                 let count = read(descriptor, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }

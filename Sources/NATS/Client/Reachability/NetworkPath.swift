@@ -1,21 +1,21 @@
-/// What the system knows of its networks at one moment, as far as it matters to a client: a pure value.
+/// A snapshot of the system's networks, as far as they matter to a client: a pure value.
 struct NetworkPath: Sendable, Hashable {
     enum Change: Sendable, Hashable {
-        /// There is no way to any server.
+        /// No server can be reached.
         case unavailable
-        /// There is a way again. It says nothing of whether a server answers.
+        /// There is a path again. Whether a server answers is another question.
         case available
-        /// The way is another one: connections over the old one may be dead without knowing it.
+        /// The path is a different one: connections over the old one may be dead unnoticed.
         case changed
     }
 
     struct Interface: Sendable, Hashable {
         /// Such as `eth0`.
         var name: String
-        /// Whether it is switched on and has a carrier.
+        /// Whether it is up and has a carrier.
         var isRunning: Bool
         var isLoopback = false
-        /// Its IP addresses as text, without zones.
+        /// IP addresses as text, without zones.
         var addresses: Set<String> = []
     }
 
@@ -23,12 +23,12 @@ struct NetworkPath: Sendable, Hashable {
         var interface: String
         /// Destination and prefix length as the system writes them; only compared.
         var destination: String
-        /// The router, as the system writes it; only compared.
+        /// The router as the system writes it; only compared.
         var gateway = ""
     }
 
     var interfaces: [String: Interface]
-    /// The routes beyond links; nil on systems that do not list them, where an address on a running interface counts.
+    /// The routes beyond links; nil on systems that do not list them, where an address on a running interface suffices.
     var routes: Set<Route>?
 
     init(interfaces: [Interface], routes: Set<Route>?) {
@@ -44,18 +44,18 @@ struct NetworkPath: Sendable, Hashable {
         return !ways.isEmpty || !wayAddresses.isEmpty && routes == nil
     }
 
-    /// What to tell a client of these servers when this snapshot follows another, or none where the system did not say,
-    /// which counts as available; nil when nothing that it would notice has changed.
+    /// The change from `previous` that a client of these servers would notice, if any. Nil for `previous` means that
+    /// the system did not answer, which counts as available.
     func change(since previous: NetworkPath?, for servers: [ServerAddress]) -> Change? {
         let isUsable = isUsable(for: servers)
         guard let previous else { return isUsable ? nil : .unavailable }
         if isUsable != previous.isUsable(for: servers) { return isUsable ? .available : .unavailable }
-        // Nothing of the outside touches what stays within this machine.
+        // Connections within this machine do not depend on the outside.
         guard isUsable, Self.needsRoute(servers) else { return nil }
         return ways == previous.ways && wayAddresses == previous.wayAddresses ? nil : .changed
     }
 
-    /// Whether any of the servers is somewhere else.
+    /// Whether any of the servers is on another machine.
     static func needsRoute(_ servers: [ServerAddress]) -> Bool { servers.contains { !isLoopback($0.host) } }
 
     private static func isLoopback(_ host: String) -> Bool {
@@ -63,21 +63,21 @@ struct NetworkPath: Sendable, Hashable {
         return name == "localhost" || name.hasSuffix(".localhost") || IPLiteral(host)?.isLoopback == true
     }
 
-    /// The routes that lead out of this machine and work.
+    /// The working routes that lead out of this machine.
     private var ways: Set<Route> {
         (routes ?? []).filter { route in
-            // An interface that the system lists no further is not known to be down.
+            // An interface that the system does not list is not known to be down.
             interfaces[route.interface].map { $0.isRunning && !$0.isLoopback } ?? true
         }
     }
 
-    /// The addresses under which the outside sees this machine.
+    /// The addresses of this machine as seen from outside.
     private var wayAddresses: Set<String> {
         interfaces.values.filter { $0.isRunning && !$0.isLoopback }
             .reduce(into: []) { $0.formUnion($1.addresses.filter { !Self.isLinkLocal($0) }) }
     }
 
-    /// An address that works only between neighbours (RFC 3927, RFC 4291) and comes without any network.
+    /// An address that works only between neighbours (RFC 3927, RFC 4291) and exists without any network.
     static func isLinkLocal(_ address: String) -> Bool {
         let lower = address.lowercased()
         return lower.hasPrefix("169.254.")

@@ -1,18 +1,18 @@
 import CRouteSocket
 import NIOConcurrencyHelpers
 
-/// Reports when the way to the servers is lost, comes back or changes, from the system's route socket.
+/// Reports through the system's route socket when the path to the servers is lost, returns or changes.
 ///
-/// It sleeps until the kernel reports something. If the socket cannot be opened or the system reports nothing (in a
-/// sandbox), the network counts as available, and no change follows. It ends, and its changes with it, with its last
+/// It sleeps until the kernel reports something. If the socket cannot be opened or the system reports nothing, as in a
+/// sandbox, the network counts as available and no change follows. The monitor and its stream end with its last
 /// reference.
 final class NetworkPathMonitor: Sendable {
-    /// The state now, as available or unavailable, then its changes, of which a few may wait. For one reader.
+    /// The present state, available or unavailable, then the changes; a few are buffered. For one reader.
     let changes: AsyncStream<NetworkPath.Change>
     private let continuation: AsyncStream<NetworkPath.Change>.Continuation
     private let socket: RouteSocket?
 
-    /// Begins to watch. Servers on this machine need no route, nor does an empty list, of servers not known yet.
+    /// Begins to watch. Servers on this machine need no route; nor does an empty list, of servers not yet known.
     init(
         servers: [ServerAddress], open: () -> CInt = parley_route_socket_open,
         snapshot: @escaping @Sendable () -> NetworkPath? = NetworkPath.current
@@ -21,7 +21,7 @@ final class NetworkPathMonitor: Sendable {
             of: NetworkPath.Change.self, bufferingPolicy: .bufferingNewest(16))
         (self.changes, self.continuation) = (changes, continuation)
         let descriptor = open()
-        // Taken after the socket's opening, so that no change falls in between.
+        // Taken once the socket is open, so that no change falls in between.
         let first = descriptor < 0 ? nil : snapshot()
         continuation.yield(first?.isUsable(for: servers) ?? true ? .available : .unavailable)
         guard descriptor >= 0 else {

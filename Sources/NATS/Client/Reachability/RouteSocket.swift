@@ -2,13 +2,13 @@ import Dispatch
 import NIOConcurrencyHelpers
 import Platform
 
-/// Listens on the kernel's route socket and says, once for each burst, that something has changed. What the messages
-/// hold is not read: a look at the whole is simpler, and right also when messages were lost.
+/// Listens on the kernel's route socket and reports each burst of messages once. Their contents are not read: a fresh
+/// snapshot is simpler, and correct even if messages were lost.
 final class RouteSocket: Sendable {
-    /// How long a burst may go on before it is reported; one change of network is many messages.
+    /// The time after which a burst is reported; one change of network causes many messages.
     private static let burst = DispatchTimeInterval.milliseconds(100)
 
-    /// Dispatch's sources may be used from any thread, which their type does not say.
+    /// Dispatch's sources may be used from any thread, but their type does not say so.
     private struct Source: @unchecked Sendable {
         let base: any DispatchSourceRead
     }
@@ -19,14 +19,13 @@ final class RouteSocket: Sendable {
     /// Takes over the descriptor; `changed` is called on a queue of its own.
     init(_ descriptor: CInt, changed: @escaping @Sendable () -> Void) {
         self.descriptor = descriptor
-        // The system tells of sockets through Dispatch; one event at a time comes here.
         let queue = DispatchQueue(label: "parley.route", qos: .utility)
         let source = Source(base: DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue))
         self.source = source
         let isBurst = NIOLockedValueBox(false)
         // The source holds this, and itself with it, until it is cancelled.
         source.base.setEventHandler {
-            // A socket that is broken would wake this for ever.
+            // A broken socket would fire forever.
             guard Self.drain(descriptor) else { return source.base.cancel() }
             let isFirst = isBurst.withLockedValue { isBurst in
                 defer { isBurst = true }
@@ -47,14 +46,14 @@ final class RouteSocket: Sendable {
 
     func close() { source.base.cancel() }
 
-    /// Throws away what has come; false when the socket can give nothing any more.
+    /// Discards what has arrived; false if the socket is of no further use.
     private static func drain(_ descriptor: CInt) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 8_192)
         // The queue calls again for the rest of a flood.
         for _ in 0..<64 {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count > 0 { continue }
-            // ENOBUFS: messages were lost, which is news like any other.
+            // ENOBUFS: messages were lost, which is a change like any other.
             return count < 0 && [EAGAIN, EWOULDBLOCK, EINTR, ENOBUFS].contains(errno)
         }
         return true

@@ -1,13 +1,13 @@
-/// Reads the texts in which Linux lists its routes: `/proc/net/route` and `/proc/net/ipv6_route`.
+/// Parses Linux's lists of routes: `/proc/net/route` and `/proc/net/ipv6_route`.
 enum RouteTable {
     private static let isUp: UInt32 = 0x1
     private static let isRejecting: UInt32 = 0x200
     private static let isCached: UInt32 = 0x0100_0000
 
-    /// The routes of `/proc/net/route`; lines that cannot be read are left out.
+    /// The routes of `/proc/net/route`, without lines that cannot be parsed.
     static func version4(_ text: String) -> Set<NetworkPath.Route> {
         routes(text) { fields in
-            // Interface, destination, gateway, flags, …, mask as the eighth; numbers lie as they lie in memory.
+            // Interface, destination, gateway, flags, …, mask in eighth place; numbers in the machine's byte order.
             guard fields.count >= 8, let destination = UInt32(fields[1], radix: 16),
                 let flags = UInt32(fields[3], radix: 16), UInt32(fields[7], radix: 16) != nil
             else { return nil }
@@ -19,7 +19,7 @@ enum RouteTable {
         }
     }
 
-    /// The routes of `/proc/net/ipv6_route`; lines that cannot be read are left out.
+    /// The routes of `/proc/net/ipv6_route`, without lines that cannot be parsed.
     static func version6(_ text: String) -> Set<NetworkPath.Route> {
         routes(text) { fields in
             // Destination, its prefix, source, its prefix, next hop, metric, references, uses, flags, interface.

@@ -1,16 +1,17 @@
-/// The network on the way to a client's servers, as the system tells of it, from the first connect on.
+/// The network between a client and its servers, watched from the first connect on.
 struct WatchedNetwork: Sendable {
     /// The servers, or the proxy, whose network is watched.
     private var servers: [ServerAddress]?
     private var watcher: Task<Void, Never>?
 
-    /// Watches the network of these servers, unless it is watched already; `changed` hears what changes, and for which.
+    /// Watches the network of these servers unless it is watched already. `changed` receives each change and its
+    /// servers.
     mutating func follow(
         _ servers: [ServerAddress],
         _ changed: @escaping @Sendable (NetworkPath.Change, [ServerAddress]) async -> Void
     ) {
         guard servers != self.servers || watcher == nil else { return }
-        // A network that is there from the beginning is no news, except after other servers were judged.
+        // An available network is no news at the beginning, but it is after a switch of servers.
         let isFirst = self.servers == nil
         self.servers = servers
         watcher?.cancel()
@@ -24,16 +25,16 @@ struct WatchedNetwork: Sendable {
         }
     }
 
-    /// Whether these are the servers of now; news of other ones comes too late.
+    /// Whether these are the present servers; a change reported for others is stale.
     func isWatching(_ servers: [ServerAddress]) -> Bool { servers == self.servers }
 
-    /// Forgets the servers; returns whether there were any, whose network says nothing of others.
+    /// Forgets the servers; returns whether there were any.
     mutating func end() -> Bool {
         rest()
         return exchange(&servers, with: nil) != nil
     }
 
-    /// Watches nothing until the next call of `follow`, which reports how things are then.
+    /// Stops watching until the next call of `follow`, which reports the state then.
     mutating func rest() {
         watcher?.cancel()
         watcher = nil

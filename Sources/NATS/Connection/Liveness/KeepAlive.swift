@@ -1,19 +1,19 @@
 import NIOCore
 
-/// What happens at its time on an open connection: pings that find out whether it still lives, and the end of waits for
-/// answers. Belongs to the connection's event loop.
+/// The timed work of an open connection: pings that check whether it is alive, and the deadlines of answers. Belongs to
+/// the connection's event loop.
 final class KeepAlive {
     private let core: ConnectionCore
     private let gone: () -> Void
     private var liveness: LivenessMachine
     private var silence = SilenceMachine()
-    /// The liveness's own ping under way, and when it was sent.
+    /// The liveness's own ping in flight, and when it was sent.
     private var ping: (waiter: Completion<Result<Void, NATSError>>, sent: NIODeadline)?
-    /// Rings when the liveness wants to be asked.
+    /// Rings at the liveness's next moment.
     private let pingAlarm: LoopAlarm
-    /// Ticks while something waits for an answer.
+    /// Ticks while an answer is awaited.
     private let clock: LoopAlarm
-    /// Whether the last tick put off its work, as answers lay unread.
+    /// Whether the last tick put off its work because of unread answers.
     private var isPutOff = false
 
     init(_ core: ConnectionCore, _ channel: any Channel, gone: @escaping () -> Void) {
@@ -23,7 +23,7 @@ final class KeepAlive {
         clock = LoopAlarm(on: core.eventLoop)
         let (interval, limit) = (core.options.pingInterval, core.options.pongTimeout)
         if interval > .zero { SocketQueues.setTimeout(interval + limit, channel) }
-        // Without an interval a ping leaves only when it is asked for.
+        // Without an interval, pings are sent only on request.
         liveness = LivenessMachine(
             interval: interval > .zero ? interval.nanoseconds : .max, limit: limit.nanoseconds, now: Self.now)
         askLiveness(at: liveness.nextPing)
@@ -54,7 +54,7 @@ final class KeepAlive {
         pingAlarm.set(at: .uptimeNanoseconds(UInt64(clamping: moment))) { [weak self] in self?.livenessMoment() }
     }
 
-    /// Whether something has come that the loop has found no time to read: the peer is there, whatever it says.
+    /// Whether bytes have arrived that the loop had no time to read; they show that the peer is there.
     private var hasUnread: Bool { core.channel.map { SocketQueues.hasUnread($0) } ?? false }
 
     private func livenessMoment() {
@@ -75,14 +75,14 @@ final class KeepAlive {
         guard let ping, ping.waiter === waiter else { return }
         self.ping = nil
         liveness.answered()
-        // That the answer is here was to be looked at later: there is nothing more to find out before the next ping.
+        // With the answer here, the next thing to do is the next ping.
         livenessMoment()
         core.emit(.roundTrip(.nanoseconds((NIODeadline.now() - ping.sent).nanoseconds)))
     }
 
     // MARK: The clock
 
-    /// Runs only while requests or pings wait; they are late by at most one tick when they time out.
+    /// Runs only while requests or pings wait; timeouts are late by at most one tick.
     func startClock() {
         guard !clock.isSet else { return }
         clock.set(at: .now() + LoopAlarm.tick) { [weak self] in
@@ -93,7 +93,7 @@ final class KeepAlive {
     }
 
     private func clockTicked() {
-        // What lies unread may be what is waited for. It is read by the next tick.
+        // The awaited answer may lie unread. It will have been read by the next tick.
         isPutOff = !isPutOff && hasUnread
         if isPutOff {
             heard()
@@ -109,8 +109,7 @@ final class KeepAlive {
     private func expireRequests() {
         let late = core.requests.expire(at: .now())
         guard !late.isEmpty else { return }
-        // A dead link is found by the liveness; a slow one has brought the requests when it has brought a ping behind
-        // them.
+        // The liveness finds a dead link; over a slow one, the answer to a later ping shows that the requests arrived.
         probe(limit: core.options.pongTimeout)
         guard let waiter = try? core.sendPing() else { return core.requests.arrived(late, at: .now()) }
         Task { [core] in
@@ -128,14 +127,14 @@ final class KeepAlive {
     }
 }
 
-/// Calls back at one moment, on the event loop that it belongs to.
+/// Calls back at one moment, on its event loop.
 ///
-/// A loop that comes to it very late has not read for a while: the process was stopped, or something held the loop up.
-/// What has arrived meanwhile is to be read before anything is given up, and that is one round of the loop away: the
-/// call comes a tick later then, however late that is.
+/// A loop that is very late has not read for a while: the process was stopped, or something held up the loop. Whatever
+/// has arrived meanwhile must be read before anything is given up, so the call then comes a tick later, after one round
+/// of the loop.
 final class LoopAlarm {
     static let tick = TimeAmount.milliseconds(50)
-    /// From here on the loop is very late.
+    /// From this delay on, the loop is very late.
     private static let patience = TimeAmount.milliseconds(500)
 
     private let eventLoop: any EventLoop
@@ -145,7 +144,7 @@ final class LoopAlarm {
 
     var isSet: Bool { timer != nil }
 
-    /// Sets the alarm in place of one that is set; `late` is called when the loop is very late and the call put off.
+    /// Sets the alarm, replacing one that is set; `late` is called if the loop is very late and the call is put off.
     func set(at moment: NIODeadline, _ ring: @escaping () -> Void, late: @escaping () -> Void = {}) {
         schedule(at: moment) {
             guard NIODeadline.now() - moment > Self.patience else { return ring() }

@@ -1,8 +1,8 @@
-/// Finds out whether the peer is still there, as a value: facts in, one action out; times are nanoseconds of any clock.
+/// Checks whether the peer is alive, as a pure value; times are nanoseconds of any clock.
 ///
-/// Once per interval a PING goes out. Any byte that arrives within the time limit after it shows that the peer is
-/// there. If the PING is queued behind many bytes which the peer has not read yet, the machine waits for as long as
-/// those get fewer: the peer is slow, not gone. Once the peer has read the PING, the limit runs.
+/// A PING is sent once per interval. Any byte that arrives within the limit shows that the peer is there. If the PING
+/// is queued after many bytes that the peer has not read yet, the machine waits for as long as the queue shrinks: the
+/// peer is slow, not gone. Once the peer has read the PING, the limit runs.
 struct LivenessMachine {
     enum Action: Equatable {
         /// Ask again at this moment.
@@ -14,27 +14,26 @@ struct LivenessMachine {
     }
 
     struct Outbound: Equatable {
-        /// Grows whenever the peer's system takes bytes; the amount means nothing.
+        /// Grows whenever the peer's system accepts bytes; only changes matter.
         var acknowledged = 0
-        /// Bytes that the peer's system has taken since the connection began.
+        /// Bytes that the peer's system has accepted since the connection began.
         var taken = 0
         var waiting = 0
     }
 
     private struct Probe: Equatable {
         var hasHeard = false
-        /// Whether an answer may lie unread although this side could read by now: the limit runs once more then.
+        /// Whether an answer may be unread because this side was late: the limit then runs once more.
         var isExcused = false
         let limit: Int64
-        /// How many bytes the peer must have read to have the PING; nil when it has read it, as far as this side can
-        /// know.
+        /// How many bytes the peer must have read to have read the PING; nil once it has, as far as this side knows.
         var target: Int?
         var acknowledged: Int
     }
 
-    /// A living link takes this little at once; more may need longer than the limit.
+    /// A healthy link transfers this much at once; more may take longer than the limit.
     private static let shortQueue = 64 << 10
-    /// This much does not hold up a PING at all.
+    /// This much does not delay a PING at all.
     static let emptyQueue = 4 << 10
 
     private let interval: Int64
@@ -42,9 +41,9 @@ struct LivenessMachine {
     private var probe: Probe?
     private(set) var nextPing: Int64
     private var isPingOutstanding = false
-    /// How long the answer to the next PING may take at most, if that PING was asked for.
+    /// The longest wait for the answer to the next PING, if that PING was requested.
     private var hastenedLimit: Int64?
-    /// When the machine wanted to be asked next.
+    /// When the machine asked to be called next.
     private var due: Int64
 
     /// Both in nanoseconds; the first PING goes out one interval after `now`.
@@ -59,14 +58,14 @@ struct LivenessMachine {
 
     mutating func answered() { isPingOutstanding = false }
 
-    /// The PING could not be sent, so no answer to it is due.
+    /// The PING could not be sent, so no answer is due.
     mutating func pingFailed() {
         isPingOutstanding = false
         probe = nil
     }
 
-    /// Brings the next PING forward to now, unless an answer is being waited for already; returns whether it did. The
-    /// limit, within the usual one, is for an answer before which nothing is queued.
+    /// Brings the next PING forward to now unless an answer is awaited already; returns whether it did. The limit,
+    /// which can only shorten the usual one, applies if nothing is queued ahead of the PING.
     mutating func hasten(now: Int64, limit: Int64) -> Bool {
         if let probe, !probe.hasHeard { return false }
         probe = nil
@@ -76,7 +75,7 @@ struct LivenessMachine {
     }
 
     mutating func momentCame(now: Int64, outbound: Outbound) -> Action {
-        // A process that was stopped, or found no processor, has not read either.
+        // A process that was stopped or starved has not read either.
         if now > Self.sum(due, limit) { probe?.isExcused = true }
         let action = nextAction(now: now, outbound: outbound)
         switch action {
@@ -112,7 +111,7 @@ struct LivenessMachine {
             limit: max(1, limit), target: isBehindMany ? outbound.taken + outbound.waiting : nil,
             acknowledged: outbound.acknowledged)
         let until = Self.sum(now, limit)
-        // A peer that sends and does not answer owes an answer already; another PING would only pile up.
+        // A peer that sends but does not answer still owes the last PONG; another PING would only pile up.
         guard !isPingOutstanding else { return .wait(until: until) }
         isPingOutstanding = true
         return .ping(until: until)

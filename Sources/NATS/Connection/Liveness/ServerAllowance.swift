@@ -1,15 +1,15 @@
-/// How much a server may say in addition to messages before it counts as broken, as a value; times are nanoseconds of
+/// How much a server may send besides messages before it counts as broken, as a pure value; times are nanoseconds of
 /// any clock.
 struct ServerAllowance {
-    /// Bytes of INFO at once. A cluster that changes fast sends some hundred lines of under 1 KiB.
+    /// Bytes of INFO at once. A fast-changing cluster sends a few hundred lines of under 1 KiB.
     static let burst = 2 << 20
-    /// Bytes of INFO that may come each second for ever.
+    /// Bytes of INFO that may arrive each second indefinitely.
     static let rate = 64 << 10
-    /// What the shortest INFO counts as: reading it costs more than its bytes.
+    /// The least that an INFO counts for: reading it costs more than its bytes.
     static let leastInfo = 1 << 10
-    /// Refusals that nothing sent explains.
+    /// Refusals beyond those that sent requests explain.
     static let refusals = 1 << 10
-    /// The shortest thing that a server can refuse, in bytes: a subscription.
+    /// The shortest request that a server can refuse, in bytes: a subscription.
     static let shortestRequest = 8
 
     private var left = burst
@@ -35,11 +35,12 @@ struct ServerAllowance {
     }
 }
 
-/// The answers that the server's pings have asked for and its socket has not taken yet, as a value.
+/// The answers owed to the server's pings, as a pure value.
 ///
-/// One write is on its way at a time: a server that pings and reads nothing costs a count, and not a buffer for each.
+/// One write is in flight at a time: a server that pings without reading costs a counter instead of a buffer for each
+/// ping.
 struct PongDebt {
-    /// No server pings so often without taking an answer.
+    /// No healthy server pings this often without reading an answer.
     static let limit = 1 << 16
     static let batch = 1 << 10
 
@@ -53,7 +54,7 @@ struct PongDebt {
         }
     }
 
-    /// How many answers to write now; 0 while others are on their way, or none is owed.
+    /// How many answers to write now; 0 while others are in flight, or if none is owed.
     mutating func nextBatch() -> Int {
         guard onTheirWay == 0 else { return 0 }
         onTheirWay = min(waiting, Self.batch)

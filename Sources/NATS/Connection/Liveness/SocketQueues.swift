@@ -1,9 +1,9 @@
 import NIOCore
 import Platform
 
-/// What the system knows of the bytes that go through a socket.
+/// The system's figures about a socket's bytes.
 enum SocketQueues {
-    /// Bytes that the peer's system has not acknowledged yet; 0 when the system does not say.
+    /// Bytes that the peer's system has not acknowledged yet; 0 if the system does not tell.
     static func unacknowledgedBytes(_ channel: any Channel) -> Int {
         ask(channel) { descriptor -> Int? in
             var count: CInt = 0
@@ -16,7 +16,7 @@ enum SocketQueues {
         } ?? 0
     }
 
-    /// Whether bytes of the peer have come that nobody has read yet.
+    /// Whether bytes have arrived that were not read yet.
     static func hasUnread(_ channel: any Channel) -> Bool {
         ask(channel) { descriptor -> Bool? in
             var count: CInt = 0
@@ -24,11 +24,11 @@ enum SocketQueues {
         } ?? false
     }
 
-    /// Bytes that the peer's system has acknowledged since the connection began; nil when the system does not say.
+    /// Bytes that the peer's system has acknowledged since the connection began; nil if the system does not tell.
     static func acknowledgedBytes(_ channel: any Channel) -> Int? {
         #if os(Linux)
-            // `tcpi_bytes_acked` of `struct tcp_info`, which grows at its end and never changes before it; not all C
-            // libraries know so much of it.
+            // `tcpi_bytes_acked` of `struct tcp_info`, which only ever grows at its end. Not every C library declares
+            // the field.
             let place = 120
             return ask(channel) { descriptor in
                 withUnsafeTemporaryAllocation(byteCount: place + 8, alignment: 8) { info -> Int? in
@@ -52,7 +52,7 @@ enum SocketQueues {
         return answer.flatMap { $0 }
     }
 
-    /// Has the system give up a connection whose peer acknowledges nothing, or takes nothing, for so long (RFC 5482).
+    /// Has the system drop the connection if the peer acknowledges or reads nothing for this long (RFC 5482).
     static func setTimeout(_ timeout: Duration, _ channel: any Channel) {
         #if os(Linux)
             let option = NIOBSDSocket.Option(rawValue: CInt(TCP_USER_TIMEOUT))
@@ -61,7 +61,7 @@ enum SocketQueues {
             let option = NIOBSDSocket.Option(rawValue: TCP_RXT_CONNDROPTIME)
             let value = timeout.nanoseconds / 1_000_000_000
         #endif
-        // A system that does not know the option has the pings still.
+        // On systems without the option, the pings remain.
         try? channel.syncOptions?.setOption(
             ChannelOptions.tcpOption(option), value: Int(CInt(clamping: max(1, value))))
     }

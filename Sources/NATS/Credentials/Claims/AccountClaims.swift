@@ -1,7 +1,7 @@
 /// The claims of an account: a tenant of a NATS network, signed by the operator.
 public typealias AccountClaims = Claims<AccountGrant>
 
-/// What an account's token grants.
+/// The grant of an account's token.
 public struct AccountGrant: ClaimsGrant {
     /// `account`.
     public static let type = "account"
@@ -10,28 +10,28 @@ public struct AccountGrant: ClaimsGrant {
     /// Operators.
     public static let issuers: Set<NKey.Kind> = [.operator]
 
-    /// The bounds of the account.
+    /// The account's limits.
     public var limits: AccountLimits
-    /// Further keys that may issue users of the account.
+    /// Additional keys that may issue users of the account.
     public var signingKeys: [AccountSigningKey]?
-    /// Users whose tokens are void when issued at or before the time (seconds since 1970); `*` means every user.
+    /// Users whose tokens are void if issued at or before the time (seconds since 1970); `*` means every user.
     public var revocations: [String: Int64]?
     /// The permissions of users whose token has none.
     public var defaultPermissions: Permissions?
-    /// What the account offers to others.
+    /// Subjects offered to other accounts.
     public var exports: [AccountExport]?
-    /// What the account may use of others.
+    /// Subjects of other accounts in use here.
     public var imports: [AccountImport]?
-    /// Subjects whose messages go to other subjects of the account.
+    /// Subjects whose messages are redirected to other subjects of the account.
     public var mappings: [String: [SubjectMapping]]?
-    /// A text for people.
+    /// A description for people.
     public var description: String?
     /// `account`.
     public private(set) var type: String = AccountGrant.type
     /// 2.
     public private(set) var version: Int? = 2
 
-    /// Makes an account's grant.
+    /// Creates an account's grant.
     public init(
         limits: AccountLimits = .unlimited, signingKeys: [AccountSigningKey] = [],
         revocations: [String: Int64] = [:], defaultPermissions: Permissions? = nil,
@@ -46,7 +46,7 @@ public struct AccountGrant: ClaimsGrant {
         self.mappings = mappings.isEmpty ? nil : mappings
     }
 
-    /// Whether the token of a user, issued at the time, is revoked here.
+    /// Whether a token of the user, issued at this time, is revoked.
     public func isRevoked(user: String, issuedAt: Int64) -> Bool {
         [user, "*"].contains { revocations?[$0].map { $0 >= issuedAt } ?? false }
     }
@@ -60,11 +60,11 @@ public struct AccountGrant: ClaimsGrant {
     }
 }
 
-/// The bounds of an account; −1 means without bound, and JetStream is off while both storages are 0.
+/// The limits of an account; −1 means unlimited, and JetStream is off while both storages are 0.
 public struct AccountLimits: Codable, Hashable, Sendable {
     /// Subscriptions.
     public var subs: Int64?
-    /// Bytes in all.
+    /// Total bytes.
     public var data: Int64?
     /// Bytes of one message.
     public var payload: Int64?
@@ -72,11 +72,11 @@ public struct AccountLimits: Codable, Hashable, Sendable {
     public var imports: Int64?
     /// Exports.
     public var exports: Int64?
-    /// Whether exports may hold wildcards.
+    /// Whether exports may contain wildcards.
     public var wildcards: Bool?
-    /// Connections at once.
+    /// Simultaneous connections.
     public var conn: Int64?
-    /// Leaf node connections at once.
+    /// Simultaneous leaf node connections.
     public var leaf: Int64?
     /// Bytes of JetStream memory storage.
     public var memoryStorage: Int64?
@@ -87,9 +87,9 @@ public struct AccountLimits: Codable, Hashable, Sendable {
     /// Consumers.
     public var consumer: Int64?
 
-    /// No bounds, JetStream on.
+    /// No limits, JetStream on.
     public static let unlimited = AccountLimits(storage: -1)
-    /// No bounds, JetStream off: right for a system account.
+    /// No limits, JetStream off: suits a system account.
     public static let withoutJetStream = AccountLimits(storage: 0)
 
     private init(storage: Int64) {
@@ -106,11 +106,11 @@ public struct AccountLimits: Codable, Hashable, Sendable {
     }
 }
 
-/// A key that may issue users of an account: a plain one, or one whose users all have the permissions of its role.
+/// A key that may issue users of an account: a plain one, or one that gives all its users the permissions of its role.
 public enum AccountSigningKey: Codable, Hashable, Sendable {
-    /// A plain signing key, by its public text.
+    /// A plain signing key, by its public key.
     case key(String)
-    /// A scoped signing key; the users that it issues carry no permissions of their own.
+    /// A scoped signing key; its users carry no permissions of their own.
     case scoped(key: String, role: String, template: UserGrant.Template)
 
     private struct Scope: Codable {
@@ -120,14 +120,14 @@ public enum AccountSigningKey: Codable, Hashable, Sendable {
         var template: UserGrant.Template?
     }
 
-    /// The public text of the key.
+    /// The public key.
     public var key: String {
         switch self {
         case .key(let key), .scoped(let key, _, _): key
         }
     }
 
-    /// Reads a plain text or a scope object.
+    /// Decodes a string or a scope object.
     public init(from decoder: any Decoder) throws {
         if let key = try? decoder.singleValueContainer().decode(String.self) {
             self = .key(key)
@@ -137,7 +137,7 @@ public enum AccountSigningKey: Codable, Hashable, Sendable {
         }
     }
 
-    /// Writes a plain text or a scope object.
+    /// Encodes a string or a scope object.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .key(let key): try key.encode(to: encoder)
@@ -150,7 +150,7 @@ public enum AccountSigningKey: Codable, Hashable, Sendable {
 /// The claims of an operator: the root of trust of one NATS network, signed by itself.
 public typealias OperatorClaims = Claims<OperatorGrant>
 
-/// What an operator's token says.
+/// The grant of an operator's token.
 public struct OperatorGrant: ClaimsGrant {
     /// `operator`.
     public static let type = "operator"
@@ -161,14 +161,14 @@ public struct OperatorGrant: ClaimsGrant {
 
     /// The public key of the account that administers the servers.
     public var systemAccount: String?
-    /// Further operator keys that may issue accounts.
+    /// Additional operator keys that may issue accounts.
     public var signingKeys: [String]?
     /// `operator`.
     public private(set) var type: String = OperatorGrant.type
     /// 2.
     public private(set) var version: Int? = 2
 
-    /// Makes an operator's grant.
+    /// Creates an operator's grant.
     public init(systemAccount: NKey? = nil, signingKeys: [NKey] = []) {
         self.systemAccount = systemAccount?.text
         self.signingKeys = signingKeys.isEmpty ? nil : signingKeys.map(\.text)

@@ -1,10 +1,10 @@
 /// A subject that an account offers to other accounts.
 public struct AccountExport: Codable, Hashable, Sendable {
-    /// How many answers a service gives to one request, which decides how long the server remembers the request.
+    /// How many answers a service gives to a request, which decides how long the server remembers the request.
     public enum ResponseType: String, Codable, Hashable, Sendable {
         /// One answer.
         case single = "Singleton"
-        /// Any number, until the asker stops listening.
+        /// Any number, until the requester stops listening.
         case stream = "Stream"
     }
 
@@ -12,11 +12,11 @@ public struct AccountExport: Codable, Hashable, Sendable {
     public var name: String
     /// The subject, wildcards allowed.
     public var subject: String
-    /// What it is: others may send requests to it, or hear what is published on it.
+    /// Whether others may send requests to it or receive its messages.
     public var kind: AccountExchangeKind
-    /// How many answers come; nil for a stream.
+    /// How many answers there are; nil for a stream.
     public var responseType: ResponseType?
-    /// How long the server remembers a request without a further answer, in nanoseconds; nil for 2 minutes.
+    /// How long the server remembers a request without another answer, in nanoseconds; nil means 2 minutes.
     public var responseThreshold: Int64?
 
     /// Offers a service: others may send requests to the subject.
@@ -28,7 +28,7 @@ public struct AccountExport: Codable, Hashable, Sendable {
             responseThreshold: threshold)
     }
 
-    /// Offers a stream: others may hear what the account publishes on the subject.
+    /// Offers a stream: others may receive what the account publishes on the subject.
     public static func stream(_ subject: String, name: String? = nil) -> AccountExport {
         AccountExport(name: name ?? subject, subject: subject, kind: .stream)
     }
@@ -49,23 +49,24 @@ public struct AccountImport: Codable, Hashable, Sendable {
     public var subject: String
     /// The public key of the exporting account.
     public var account: String
-    /// The subject in this account; nil means the same. `$1` is replaced by the first `*` of ``subject``, and so on.
+    /// The subject in this account; nil means the same one. `$1` is replaced by the first `*` of ``subject``, and so
+    /// on.
     public var localSubject: String?
-    /// What it is.
+    /// Whether it imports a service or a stream.
     public var kind: AccountExchangeKind
 
-    /// Imports a service: the account may send requests to the subject, and the server brings the answers back.
+    /// Imports a service: the account may send requests to the subject, and the server returns the answers.
     public static func service(_ subject: String, of account: NKey, as localSubject: String? = nil) -> AccountImport {
         AccountImport(
             name: subject, subject: subject, account: account.text, localSubject: localSubject, kind: .service)
     }
 
-    /// Imports a stream: the account hears what the other one publishes on the subject.
+    /// Imports a stream: the account receives what the other one publishes on the subject.
     public static func stream(_ subject: String, of account: NKey) -> AccountImport {
         AccountImport(name: subject, subject: subject, account: account.text, kind: .stream)
     }
 
-    /// The subject that users of the importing account use, with `*` in the place of `$1` and so on.
+    /// The subject that users of the importing account use, with `*` in place of `$1` and so on.
     public var usedSubject: String {
         guard let localSubject else { return subject }
         return localSubject.split(separator: ".", omittingEmptySubsequences: false)
@@ -79,18 +80,18 @@ public struct AccountImport: Codable, Hashable, Sendable {
     }
 }
 
-/// What an export or import is.
+/// The kind of an export or import.
 public enum AccountExchangeKind: String, Codable, Hashable, Sendable {
-    /// Requests go to the exporting account, answers come back.
+    /// Requests go to the exporting account, and answers come back.
     case service
-    /// Messages come from the exporting account.
+    /// Messages of the exporting account are delivered to the importing one.
     case stream
 }
 
-/// Where the messages of a subject go instead.
+/// A redirection of a subject's messages.
 public struct SubjectMapping: Codable, Hashable, Sendable {
-    /// The subject that they go to. `$1` is replaced by the first `*` of the mapped subject, and `>` at the end by its
-    /// `>`, which servers before 2.10 refuse.
+    /// The destination. `$1` is replaced by the first `*` of the mapped subject, and a final `>` by its `>`, which
+    /// servers before 2.10 refuse.
     public var subject: String
     /// The share of the messages, in percent.
     public var weight: Int

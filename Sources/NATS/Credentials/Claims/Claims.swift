@@ -1,7 +1,7 @@
 import Crypto
 import Platform
 
-/// The claims of a NATS token: who may do what, until when, and who says so. Times are seconds since 1970.
+/// The claims of a NATS token: its subject, grant, lifetime and issuer. Times are seconds since 1970.
 ///
 /// `OperatorClaims`, `AccountClaims` and `UserClaims` are this type with the grant of their kind.
 public struct Claims<Grant: ClaimsGrant>: Hashable, Sendable {
@@ -15,19 +15,19 @@ public struct Claims<Grant: ClaimsGrant>: Hashable, Sendable {
     public var name: String?
     /// The public key that the claims are about (`sub`).
     public var subject: String
-    /// For whom the token is meant (`aud`).
+    /// The audience of the token (`aud`).
     public var audience: String?
-    /// The end of the token's time (`exp`); nil means without end.
+    /// When the token expires (`exp`); nil means never.
     public var expires: Int64?
-    /// The begin of the token's time (`nbf`).
+    /// When the token becomes valid (`nbf`).
     public var notBefore: Int64?
-    /// The user's ``MessageKey`` (`parley_message_key`), of a token that a network of Parley's issued; servers take no
-    /// notice of it. A secret, as a bearer token is.
+    /// The user's ``MessageKey`` (`parley_message_key`) in tokens that Parley's networks issue; servers ignore it. A
+    /// secret, like a bearer token.
     public var messageKey: String?
-    /// What is granted (`nats`).
+    /// The grant (`nats`).
     public var grant: Grant
 
-    /// Makes claims about a key, issued now and without end unless said otherwise.
+    /// Creates claims about a key; by default issued now and without expiry.
     public init(
         subject: NKey, name: String? = nil, issuedAt: Int64? = nil, expires: Int64? = nil, grant: Grant
     ) {
@@ -38,14 +38,14 @@ public struct Claims<Grant: ClaimsGrant>: Hashable, Sendable {
         self.grant = grant
     }
 
-    /// Decodes a token's claims without believing them: neither signature nor time is checked.
-    /// - Throws: `CredentialsError.malformedToken` with the part that is wrong.
+    /// Decodes a token's claims without verifying their signature or time.
+    /// - Throws: `CredentialsError.malformedToken` with the invalid part.
     public static func decode(_ text: some StringProtocol) throws(CredentialsError) -> Self {
         try JSONWebToken(parsing: text).claims(as: Self.self)
     }
 
-    /// Decodes a token's claims and checks that the issuer they name signed them, and that this kind of key may issue
-    /// them about this kind of subject. Whether the issuer itself is trusted is the caller's to decide.
+    /// Decodes a token's claims and verifies that the issuer they name signed them, and that this kind of key may issue
+    /// them about this kind of subject. Whether to trust the issuer is up to the caller.
     /// - Throws: `CredentialsError.malformedToken`, `.malformedKey`, `.wrongIssuer` or `.badSignature`.
     public static func verify(_ text: some StringProtocol) throws(CredentialsError) -> Self {
         let token = try JSONWebToken(parsing: text)
@@ -57,15 +57,15 @@ public struct Claims<Grant: ClaimsGrant>: Hashable, Sendable {
         return claims
     }
 
-    /// Checks the token's time against a clock, in seconds since 1970; throws `.expired` or `.notYetValid`.
+    /// Checks the token's time at `now`, in seconds since 1970; throws `.expired` or `.notYetValid`.
     public func checkTime(at now: Int64) throws(CredentialsError) {
         if let expires, expires > 0, expires <= now { throw .expired(expires) }
         if let notBefore, notBefore > now { throw .notYetValid(notBefore) }
     }
 
-    /// Issues these claims as a token, with the signer as issuer and with their hash as id.
-    /// - Throws: `CredentialsError.wrongIssuer` when this kind of key may not issue them, `.signingFailed` when
-    ///   encoding or signing fails.
+    /// Issues these claims as a token, with the signer as issuer and their hash as id.
+    /// - Throws: `CredentialsError.wrongIssuer` if this kind of key may not issue them, `.signingFailed` if encoding or
+    ///   signing fails.
     public func encode(signedBy signer: NKeyPair) throws(CredentialsError) -> String {
         guard Grant.issuers.contains(signer.publicKey.kind) else { throw .wrongIssuer }
         var claims = self
@@ -79,7 +79,7 @@ public struct Claims<Grant: ClaimsGrant>: Hashable, Sendable {
         return "\(content).\(Base64URL.encode(signature))"
     }
 
-    /// The claims as JSON, the same bytes for the same claims.
+    /// The claims as JSON; equal claims give equal bytes.
     private func json() throws(CredentialsError) -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -101,8 +101,8 @@ extension Claims: Codable {
         case grant = "nats"
     }
 
-    /// Reads a token's claims. Times that no calendar has are brought back to some 146 million years from now, so that
-    /// differences of them, in milliseconds too, can be calculated.
+    /// Decodes a token's claims. Times are clamped to some 146 million years, so that their differences, in
+    /// milliseconds too, cannot overflow.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         func time(_ key: CodingKeys) throws -> Int64? {
@@ -123,7 +123,7 @@ extension Claims: Codable {
 }
 
 extension Claims: CustomStringConvertible, CustomReflectable {
-    /// The key that the claims are about; the message key stays hidden.
+    /// The key that the claims are about, without the message key.
     public var description: String { "Claims(\(subject))" }
     /// A mirror without the message key.
     public var customMirror: Mirror {
@@ -136,7 +136,7 @@ extension Claims: CustomStringConvertible, CustomReflectable {
     }
 }
 
-/// What one kind of NATS token grants: the `nats` part of its claims.
+/// The grant of one kind of NATS token: the `nats` part of its claims.
 public protocol ClaimsGrant: Codable, Hashable, Sendable {
     /// The name of the kind on the wire.
     static var type: String { get }
@@ -144,6 +144,6 @@ public protocol ClaimsGrant: Codable, Hashable, Sendable {
     static var subject: NKey.Kind { get }
     /// The kinds of key that may issue such claims.
     static var issuers: Set<NKey.Kind> { get }
-    /// The name of the kind that this grant carries.
+    /// The name of the kind in this grant.
     var type: String { get }
 }

@@ -1,11 +1,11 @@
 import Platform
 
-/// The three parts of a NATS JSON web token (version 2), taken apart but not yet believed.
+/// The three parts of a NATS JSON web token (version 2), parsed but not verified.
 ///
-/// The text is bounded at ``maximumLength`` before anything is decoded, and the JSON decoder bounds its depth, so text
-/// from anywhere may be given.
+/// The text is limited to ``maximumLength`` before anything is decoded, and the JSON decoder limits its depth, so text
+/// from any source may be passed.
 public struct JSONWebToken: Hashable, Sendable {
-    /// The longest text that is looked at, in bytes: 256 KiB.
+    /// The longest text accepted, in bytes: 256 KiB.
     public static let maximumLength = 256 * 1024
     /// The only algorithm of version 2 tokens: Ed25519 over `header.payload`.
     static let algorithm = "ed25519-nkey"
@@ -15,14 +15,14 @@ public struct JSONWebToken: Hashable, Sendable {
         var alg: String
     }
 
-    /// The whole text.
+    /// The entire text.
     public let text: String
     /// The JSON of the claims.
     public let payload: [UInt8]
     private let signature: [UInt8]
 
-    /// Takes the text apart. White space around it is allowed.
-    /// - Throws: `CredentialsError.malformedToken` with the part that is wrong.
+    /// Parses the text, ignoring white space around it.
+    /// - Throws: `CredentialsError.malformedToken` with the invalid part.
     public init(parsing text: some StringProtocol) throws(CredentialsError) {
         guard text.utf8.count <= Self.maximumLength else { throw .malformedToken("it is too long") }
         let bytes = Array(text.utf8)
@@ -49,8 +49,8 @@ public struct JSONWebToken: Hashable, Sendable {
         return key.isValidSignature(signature, for: text.utf8[..<end])
     }
 
-    /// Decodes the claims without believing them: neither signature nor time is checked.
-    /// - Throws: `CredentialsError.malformedToken` when the JSON is not that of such claims.
+    /// Decodes the claims without verifying their signature or time.
+    /// - Throws: `CredentialsError.malformedToken` if the JSON does not contain such claims.
     public func claims<Grant: ClaimsGrant>(as type: Claims<Grant>.Type) throws(CredentialsError) -> Claims<Grant> {
         let claims: Claims<Grant>
         do {
@@ -66,8 +66,8 @@ public struct JSONWebToken: Hashable, Sendable {
 }
 
 extension JSONWebToken: CustomStringConvertible, CustomReflectable {
-    /// Nothing of the token, which alone may be a login.
+    /// Hides the token, which may be a login by itself.
     public var description: String { "JSONWebToken(hidden)" }
-    /// Nothing of the token.
+    /// Hides the token.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

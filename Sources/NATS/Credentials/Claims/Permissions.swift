@@ -1,13 +1,14 @@
-/// What a user may publish and subscribe to (the `pub`, `sub` and `resp` of a token, or an account's defaults).
+/// The subjects that a user may publish and subscribe to (the `pub`, `sub` and `resp` of a token, or an account's
+/// defaults).
 public struct Permissions: Codable, Hashable, Sendable {
-    /// Where it may publish; nil means everywhere.
+    /// The subjects to publish to; nil means all.
     public var pub: SubjectRules?
-    /// What it may subscribe to; nil means everything.
+    /// The subjects to subscribe to; nil means all.
     public var sub: SubjectRules?
-    /// Whether it may answer requests on subjects that it may not publish to otherwise.
+    /// Permission to answer requests on other subjects too.
     public var resp: ResponseRules?
 
-    /// Makes permissions; without arguments, everything is permitted.
+    /// Creates permissions; without arguments, everything is permitted.
     public init(pub: SubjectRules? = nil, sub: SubjectRules? = nil, resp: ResponseRules? = nil) {
         self.pub = pub
         self.sub = sub
@@ -15,21 +16,21 @@ public struct Permissions: Codable, Hashable, Sendable {
     }
 }
 
-/// Which subjects are allowed and which are denied; a denial wins. Without an allowed one, all that is not denied is
-/// allowed. An entry of a subscription may be `subject queue`.
+/// The allowed and the denied subjects; a denial wins. Without allowed ones, everything that is not denied is allowed.
+/// An entry for subscriptions may be `subject queue`.
 public struct SubjectRules: Codable, Hashable, Sendable {
     /// The allowed subjects.
     public var allow: [String]?
     /// The denied subjects.
     public var deny: [String]?
 
-    /// Makes rules; an empty list says nothing.
+    /// Creates rules; an empty list is the same as none.
     public init(allow: [String] = [], deny: [String] = []) {
         self.allow = allow.isEmpty ? nil : allow
         self.deny = deny.isEmpty ? nil : deny
     }
 
-    /// Whether a subscription to the pattern without a queue group is allowed, and no denial covers all of it.
+    /// Whether a subscription to the pattern, without a queue group, is allowed and no denial covers all of it.
     public func permits(_ pattern: String) -> Bool {
         if let deny, deny.contains(where: { SubjectPattern.covers($0, pattern) }) { return false }
         guard let allow, !allow.isEmpty else { return true }
@@ -37,14 +38,14 @@ public struct SubjectRules: Codable, Hashable, Sendable {
     }
 }
 
-/// Permission to answer requests: the reply subject of a received message becomes publishable for a while.
+/// Permission to answer requests: the reply subject of a received message becomes publishable for some time.
 public struct ResponseRules: Codable, Hashable, Sendable {
-    /// How many answers to one request; −1 means without bound.
+    /// The number of answers to one request; −1 means unlimited.
     public var max: Int
-    /// For how long after the request, in nanoseconds; −1 means without end.
+    /// The time after the request, in nanoseconds; −1 means unlimited.
     public var ttl: Int64
 
-    /// Makes rules for answers.
+    /// Creates rules for answers.
     public init(max: Int = 1, ttl: Int64 = -1) {
         self.max = max
         self.ttl = ttl
@@ -54,7 +55,7 @@ public struct ResponseRules: Codable, Hashable, Sendable {
 package enum SubjectPattern {
     package static func overlaps(_ first: String, _ second: String) -> Bool { intersection(first, second) != nil }
 
-    /// The pattern of all subjects that match both patterns; nil where none does.
+    /// The pattern of all subjects that match both patterns; nil if there are none.
     package static func intersection(_ first: String, _ second: String) -> String? {
         let first = first.split(separator: ".", omittingEmptySubsequences: false)
         let second = second.split(separator: ".", omittingEmptySubsequences: false)
@@ -81,7 +82,7 @@ package enum SubjectPattern {
         return subject == nil
     }
 
-    /// The token before the first dot, and what is behind that; nil where there is no dot.
+    /// The token before the first dot, and the text after the dot; nil without a dot.
     private static func firstToken(of subject: Substring) -> (token: Substring, rest: Substring?) {
         guard let dot = subject.firstIndex(of: ".") else { return (subject, nil) }
         return (subject[..<dot], subject[subject.index(after: dot)...])

@@ -1,7 +1,7 @@
-/// The claims of a user: one that connects, signed by its account or by a signing key of the account.
+/// The claims of a user, who connects with them; signed by the user's account or one of its signing keys.
 public typealias UserClaims = Claims<UserGrant>
 
-/// What a user's token grants.
+/// The grant of a user's token.
 public struct UserGrant: ClaimsGrant {
     /// `user`.
     public static let type = "user"
@@ -10,26 +10,26 @@ public struct UserGrant: ClaimsGrant {
     /// Accounts and their signing keys.
     public static let issuers: Set<NKey.Kind> = [.account]
 
-    /// The permissions and bounds, which an account's scoped signing key may hold instead.
+    /// The permissions and limits, which an account's scoped signing key may hold instead.
     public struct Template: Codable, Hashable, Sendable {
-        /// Where the user may publish; nil means everywhere.
+        /// The subjects to publish to; nil means all.
         public var pub: SubjectRules?
-        /// What the user may subscribe to; nil means everything.
+        /// The subjects to subscribe to; nil means all.
         public var sub: SubjectRules?
-        /// Whether the user may answer requests.
+        /// Permission to answer requests on other subjects too.
         public var resp: ResponseRules?
-        /// Subscriptions; −1 means without bound, and so for the next two.
+        /// Subscriptions; −1 means unlimited, as in the next two.
         public var subs: Int64?
-        /// Bytes in all.
+        /// Total bytes.
         public var data: Int64?
         /// Bytes of one message.
         public var payload: Int64?
-        /// Whether the token is enough, without a signature.
+        /// Whether the token suffices without a signature.
         public var bearerToken: Bool?
-        /// The ways it may connect, such as `STANDARD` and `WEBSOCKET`; nil means every way.
+        /// The allowed kinds of connection, such as `STANDARD` and `WEBSOCKET`; nil means all.
         public var allowedConnectionTypes: [String]?
 
-        /// Makes a template; without arguments, everything is permitted and nothing is bounded.
+        /// Creates a template; without arguments, everything is permitted and unlimited.
         public init(permissions: Permissions = .init()) {
             pub = permissions.pub
             sub = permissions.sub
@@ -44,18 +44,18 @@ public struct UserGrant: ClaimsGrant {
         }
     }
 
-    /// The permissions and bounds.
+    /// The permissions and limits.
     public var template: Template
-    /// The account, when one of its signing keys is the issuer.
+    /// The account, if one of its signing keys is the issuer.
     public var issuerAccount: String?
-    /// Words that the issuer attached.
+    /// Tags that the issuer attached.
     public var tags: [String]?
     /// `user`.
     public private(set) var type: String = UserGrant.type
     /// 2.
     public private(set) var version: Int? = 2
 
-    /// Makes a user's grant, which names the account when a signing key of it will sign the token.
+    /// Creates a user's grant, which names the account if one of its signing keys will sign the token.
     public init(permissions: Permissions = .init(), issuerAccount: NKey? = nil) {
         self.template = Template(permissions: permissions)
         self.issuerAccount = issuerAccount?.text
@@ -66,7 +66,7 @@ public struct UserGrant: ClaimsGrant {
         case tags, type, version
     }
 
-    /// Reads the template's and the grant's own fields from one object.
+    /// Decodes the template's and the grant's own fields from one object.
     public init(from decoder: any Decoder) throws {
         template = try Template(from: decoder)
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -76,7 +76,7 @@ public struct UserGrant: ClaimsGrant {
         version = try container.decodeIfPresent(Int.self, forKey: .version)
     }
 
-    /// Writes the template's and the grant's own fields into one object.
+    /// Encodes the template's and the grant's own fields into one object.
     public func encode(to encoder: any Encoder) throws {
         try template.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
@@ -88,8 +88,8 @@ public struct UserGrant: ClaimsGrant {
 }
 
 extension Claims where Grant == UserGrant {
-    /// The prefix under which this user may receive answers: `_INBOX` where the permissions allow it or say nothing,
-    /// else the first allowed `_INBOX_<x>.>` without its last token, else `_INBOX`.
+    /// The prefix under which this user may receive answers: `_INBOX` unless the permissions forbid it, else the first
+    /// allowed `_INBOX_<x>.>` without its last token, else `_INBOX`.
     public var inboxPrefix: String {
         let common = "_INBOX"
         guard let rules = grant.template.sub, !rules.permits("\(common).>") else { return common }
