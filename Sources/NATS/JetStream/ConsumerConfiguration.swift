@@ -1,55 +1,55 @@
-/// Where a consumer begins.
+/// Where a consumer starts.
 public enum StartPosition: Sendable, Hashable {
-    /// With the oldest message.
+    /// At the oldest message.
     case all
-    /// With the next message that is stored.
+    /// At the next message to be stored.
     case new
-    /// With the newest message.
+    /// At the newest message.
     case last
-    /// With the newest message of each subject.
+    /// At the newest message of each subject.
     case lastPerSubject
-    /// With this stream sequence, or the next that exists.
+    /// At this stream sequence, or the next that exists.
     case sequence(UInt64)
-    /// With the first message at or after this time.
+    /// At the first message from this time on.
     case time(ServerTime)
 }
 
-/// How a consumer delivers.
+/// The settings of a consumer.
 public struct ConsumerConfiguration: Sendable, Hashable, Codable {
-    /// What is expected of the reader.
+    /// The acknowledgements expected of the reader.
     public enum Acknowledgement: String, Sendable, Hashable, Codable {
-        /// Nothing.
+        /// None.
         case none
-        /// One acknowledgement covers everything before.
+        /// An acknowledgement covers all earlier messages too.
         case all
         /// Each message is acknowledged.
         case explicit
     }
 
-    /// Name; the server makes none up.
+    /// The name; the server does not choose one.
     public var name: String
-    /// The same name when the consumer is to survive its reader.
+    /// The same name if the consumer is to outlive its reader.
     public var durableName: String?
     /// A description for people.
     public var description: String?
     var deliverPolicy = "all"
     var startSequence: UInt64?
     var startTime: ServerTime?
-    /// What is expected of the reader.
+    /// The acknowledgements expected of the reader.
     public var acknowledgement: Acknowledgement
-    /// Nanoseconds until a message that was not acknowledged comes again.
+    /// Nanoseconds until an unacknowledged message is delivered again.
     public var acknowledgementWait: Int64?
-    /// Most messages delivered and not acknowledged; −1 for no limit.
+    /// The most messages delivered but not acknowledged; −1 for no limit.
     public var maximumPending: Int?
-    /// Only messages of this subject, wildcards allowed.
+    /// Limits the consumer to messages of this subject, wildcards allowed.
     public var filter: String?
     /// Nanoseconds without a reader after which the server removes an ephemeral consumer.
     public var inactiveThreshold: Int64?
-    /// 1 for a consumer that lives on one server.
+    /// 1 for a consumer that exists on one server only.
     public var replicas: Int?
     /// Whether its state is kept in memory.
     public var isInMemory: Bool?
-    /// Whether it delivers headers alone, with the payload's size as a further one: `Nats-Msg-Size`.
+    /// Whether it delivers headers only, with the payload's size as an additional one: `Nats-Msg-Size`.
     public var headersOnly: Bool?
 
     private enum CodingKeys: String, CodingKey {
@@ -74,15 +74,15 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
         acknowledgement: Acknowledgement = .explicit, isDurable: Bool = false
     ) {
         self.name = name
-        // The server wants a filter where it is to look at subjects.
+        // The server requires a filter to select by subject.
         self.filter = filter ?? (start == .lastPerSubject ? ">" : nil)
         self.acknowledgement = acknowledgement
         durableName = isDurable ? name : nil
         begin(at: start)
     }
 
-    /// A consumer without acknowledgements for one reader: on one server, in memory, and removed when the reader has
-    /// asked for nothing for so long.
+    /// A consumer without acknowledgements for one reader: on one server, in memory, and removed once the reader has
+    /// asked for nothing for this long.
     static func passing(
         from start: StartPosition, filter: String?, for time: Duration
     ) -> ConsumerConfiguration {
@@ -111,20 +111,20 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
     }
 }
 
-/// A consumer as the server describes it.
+/// The server's description of a consumer.
 public struct ConsumerInfo: Sendable, Hashable, Decodable {
     /// The stream it reads.
     public var stream: String
     /// Its name.
     public var name: String
-    /// When it was made, by the server's clock.
+    /// When it was created, by the server's clock.
     public var created: ServerTime?
-    /// Messages that it has not delivered yet.
+    /// The number of messages not delivered yet.
     public var pending: UInt64 { left.value }
     private var left: ServerNumber
-    /// The stream sequence behind which it begins or goes on; 0 for the beginning, nil when the server does not say.
+    /// The stream sequence after which it starts or continues; 0 for the beginning, nil if the server does not tell.
     public var deliveredSequence: UInt64? { delivered?.streamSequence?.value }
-    /// How many messages it has sent to its reader; nil when the server does not say.
+    /// The number of messages sent to its reader; nil if the server does not tell.
     var deliveredCount: UInt64? { delivered?.consumerSequence?.value }
     private var delivered: Place?
     private var configuration: Reading?
@@ -132,7 +132,7 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
     public var filters: [String] {
         configuration?.filters ?? configuration?.filter.flatMap { $0.isEmpty ? nil : [$0] } ?? []
     }
-    /// Where it delivers by itself; nil for a consumer that waits to be asked.
+    /// The subject that a push consumer delivers to; nil for a pull consumer.
     public var deliverSubject: String? { configuration?.deliverSubject }
 
     private struct Reading: Sendable, Hashable, Decodable {

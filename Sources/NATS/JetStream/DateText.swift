@@ -2,19 +2,19 @@ import Platform
 
 /// The ISO 8601 text of a moment, of which RFC 3339 is one form.
 ///
-/// It is read and written by hand: Foundation's format style stops at milliseconds and reads one form, while servers
-/// send nanoseconds and clients several forms.
+/// Handwritten because Foundation's format style stops at milliseconds and parses one form, while servers send
+/// nanoseconds and clients several forms.
 package enum DateText {
-    /// Reads a date, or a date and a time to the minute, second or a fraction of it, with `Z`, an offset (`+02:00`,
-    /// `+0200`, `+02`) or none, which counts as UTC. Years have four digits. The nanoseconds follow the seconds since
-    /// 1970; nil for anything else, including dates that no calendar has.
+    /// Parses a date, or a date and a time to the minute, second or a fraction of it, with `Z`, an offset (`+02:00`,
+    /// `+0200`, `+02`) or none, which counts as UTC. Years have four digits. The nanoseconds are the fraction of the
+    /// second. Nil for anything else, including dates that do not exist.
     package static func read(_ text: String) -> (seconds: Int64, nanoseconds: Int64)? {
         var reader = Reader(rest: Substring(text).utf8)
         return reader.moment()
     }
 
-    /// Writes a moment in UTC, seconds since 1970 and a fraction of a second in units of 10 to the power of `-digits`.
-    /// Years outside 0000 to 9999 have a sign and as many digits as they need.
+    /// The text of a moment in UTC: seconds since 1970, and a fraction of a second in units of 10 to the power of
+    /// `-digits`. Years outside 0000 to 9999 have a sign and as many digits as they need.
     package static func write(seconds: Int64, fraction: Int64, digits: Int) -> String {
         var moment = time_t(seconds)
         var date = tm()
@@ -26,7 +26,7 @@ package enum DateText {
                 text[position] = UInt8(ascii: character)
                 position += 1
             }
-            func write(_ number: some BinaryInteger, _ width: Int, behind mark: Unicode.Scalar? = nil) {
+            func write(_ number: some BinaryInteger, _ width: Int, after mark: Unicode.Scalar? = nil) {
                 if let mark { write(mark) }
                 let number = Int64(number)
                 var width = width
@@ -42,12 +42,12 @@ package enum DateText {
             let isCommonYear = (0...9_999).contains(year)
             if !isCommonYear { write(year < 0 ? "-" : "+") }
             write(abs(year), isCommonYear ? 4 : 6)
-            write(date.tm_mon + 1, 2, behind: "-")
-            write(date.tm_mday, 2, behind: "-")
-            write(date.tm_hour, 2, behind: "T")
-            write(date.tm_min, 2, behind: ":")
-            write(date.tm_sec, 2, behind: ":")
-            write(fraction, digits, behind: ".")
+            write(date.tm_mon + 1, 2, after: "-")
+            write(date.tm_mday, 2, after: "-")
+            write(date.tm_hour, 2, after: "T")
+            write(date.tm_min, 2, after: ":")
+            write(date.tm_sec, 2, after: ":")
+            write(fraction, digits, after: ".")
             write("Z")
             return position
         }
@@ -63,7 +63,7 @@ package enum DateText {
             var date = tm()
             (date.tm_year, date.tm_mon, date.tm_mday) = (CInt(year) - 1_900, CInt(month) - 1, CInt(day))
             var seconds = Int64(timegm(&date))
-            // The library takes 30 February for 1 March.
+            // `timegm` turns 30 February into 1 or 2 March.
             guard (date.tm_mon, date.tm_mday) == (CInt(month) - 1, CInt(day)) else { return nil }
             if rest.isEmpty { return (seconds, 0) }
 
@@ -96,7 +96,7 @@ package enum DateText {
             return sign * (hour * 60 + minute) * 60
         }
 
-        /// The digits after the decimal point as nanoseconds; finer ones are cut off.
+        /// The digits after the decimal point as nanoseconds; further digits are dropped.
         private mutating func fraction() -> Int64? {
             var value: Int64 = 0
             var unit: Int64 = 1_000_000_000

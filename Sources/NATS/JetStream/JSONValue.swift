@@ -1,4 +1,4 @@
-/// Any JSON, for settings that this client does not know and has to give back as they came.
+/// Any JSON, for settings that this client does not know and must return unchanged.
 package enum JSONValue: Codable, Hashable, Sendable {
     case null
     case bool(Bool)

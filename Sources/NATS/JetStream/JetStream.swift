@@ -1,25 +1,26 @@
 import NIOCore
 import Platform
 
-/// JetStream over one connection: streams, consumers, stored messages. Every call is one request, or says otherwise.
+/// JetStream over one connection: streams, consumers, stored messages. Every call is one request unless documented
+/// otherwise.
 public struct JetStream: Sendable {
-    /// The connection it speaks over.
+    /// The connection in use.
     public let connection: NATSConnection
-    /// How long one call may take.
+    /// The time limit of one call.
     public var timeout: Duration
-    /// How often a server tells a reader for whom it has nothing that it is there.
+    /// How often a server signals an idle reader that it is alive.
     package var heartbeat = Duration.seconds(10)
-    /// Whether a direct get may have many answers, which servers give from 2.11 on. Where an account imports JetStream
-    /// from another one, that account's exports say whether more than the first answer comes through.
+    /// Whether a direct get may have many answers, as servers give from 2.11 on. If an account imports JetStream from
+    /// another one, that account's exports decide whether more than the first answer arrives.
     package var readsBatches = false
-    /// How much readers ask for at once; shared by the connections of a client.
+    /// How much readers request at once; shared by the connections of a client.
     package var pullLimit = PullLimit()
-    /// What connections that ended have left on the server; shared by the connections of a client.
+    /// The consumers left on the server by ended connections; shared by the connections of a client.
     package var leftConsumers = LeftConsumers()
     let prefix: String
 
-    /// Creates the interface. The prefix of the calls' subjects is `$JS.API`, `$JS.<domain>.API` for a JetStream
-    /// domain, or that under which an account imports JetStream from another one.
+    /// Creates the interface. The prefix of the API's subjects is `$JS.API`, `$JS.<domain>.API` for a JetStream domain,
+    /// or the one under which an account imports JetStream from another one.
     public init(
         _ connection: NATSConnection, apiPrefix: String = JetStream.standardPrefix, timeout: Duration = .seconds(5)
     ) {
@@ -28,25 +29,25 @@ public struct JetStream: Sendable {
         prefix = apiPrefix + "."
     }
 
-    /// Whether the calls may go through imports, where a message without headers and payload ends a pull.
+    /// Whether calls may pass through imports, where a message without headers and payload ends a pull.
     var isImported: Bool { prefix != Self.standardPrefix + "." }
 
-    /// The API prefix of every account that has JetStream itself: `$JS.API`.
+    /// The API prefix of every account with JetStream of its own: `$JS.API`.
     public static let standardPrefix = "$JS.API"
 
     // MARK: Account and streams
 
-    /// What the account may use and uses.
+    /// The account's limits and usage.
     public func accountInfo() async throws(NATSError) -> AccountInfo { try await call("INFO") }
 
-    /// Makes a stream. Making one that exists with the same configuration succeeds.
+    /// Creates a stream. Creating one that exists with the same configuration succeeds.
     @discardableResult
     public func createStream(_ configuration: StreamConfiguration) async throws(NATSError) -> StreamInfo {
         try await call("STREAM.CREATE.\(try name(configuration.name))", configuration)
     }
 
-    /// Changes a stream, with two requests. What the configuration leaves open keeps its present value, and so do the
-    /// settings that this client does not know.
+    /// Changes a stream, with two requests. Settings that the configuration leaves out, or that this client does not
+    /// know, keep their values.
     @discardableResult
     public func updateStream(_ configuration: StreamConfiguration) async throws(NATSError) -> StreamInfo {
         let stream = try name(configuration.name)
@@ -71,7 +72,7 @@ public struct JetStream: Sendable {
         return try await call(subject, ["subjects_filter": subjectsFilter])
     }
 
-    /// Deletes a stream with everything in it.
+    /// Deletes a stream and everything in it.
     public func deleteStream(_ stream: String) async throws(NATSError) {
         let _: Outcome = try await call("STREAM.DELETE.\(try name(stream))")
     }
@@ -79,13 +80,13 @@ public struct JetStream: Sendable {
     package func streamNames() async throws(NATSError) -> [String] {
         var list = PagedList<String>()
         while true {
-            // A server gives 1,024 at a time.
+            // A page has up to 1,024.
             let page: StreamNamePage = try await call("STREAM.NAMES", ["offset": list.offset])
             guard try list.take(page.streams ?? [], of: page.total, named: \.self) else { return list.items }
         }
     }
 
-    /// Removes a stream's messages, or those of a subject (wildcards allowed), and returns how many there were.
+    /// Removes all messages of a stream, or those of a subject (wildcards allowed), and returns their number.
     @discardableResult
     public func purgeStream(_ stream: String, filter: String? = nil) async throws(NATSError) -> UInt64 {
         let subject = "STREAM.PURGE.\(try name(stream))"
@@ -107,12 +108,13 @@ public struct JetStream: Sendable {
         return try reply.message.stored()
     }
 
-    /// The newest message of a subject from any replica, nil for none. It needs a permission for that subject only.
+    /// The newest message of a subject from any replica, nil if there is none. It needs a permission for that subject
+    /// only.
     public func lastMessageDirect(in stream: String, subject: String) async throws(NATSError) -> StoredMessage? {
         let message = try await connection.request(
             ByteBuffer(), to: prefix + "DIRECT.GET.\(try name(stream)).\(subject)", timeout: timeout)
         let headers = message.headers
-        // The server's own word comes last, behind what the message's sender wrote; that may begin with a status.
+        // The server's own headers come last, after the sender's, which may begin with a status too.
         func said(_ name: String) -> String? { headers.values(for: name).last }
         guard let sequence = said("Nats-Sequence").flatMap({ ServerNumber($0) })?.value else {
             guard let block = message.headerBlock, let status = block.status else {
@@ -127,7 +129,7 @@ public struct JetStream: Sendable {
             headers: headers, payload: message.payload)
     }
 
-    /// Deletes one message; `erases` has its bytes overwritten on disk first, which is slower.
+    /// Deletes one message; with `erases` its bytes on disk are overwritten first, which is slower.
     public func deleteMessage(
         in stream: String, sequence: UInt64, erases: Bool = false
     ) async throws(NATSError) {
@@ -138,7 +140,7 @@ public struct JetStream: Sendable {
 
     // MARK: Consumers
 
-    /// Makes a consumer.
+    /// Creates a consumer.
     @discardableResult
     public func createConsumer(
         _ configuration: ConsumerConfiguration, in stream: String
@@ -146,7 +148,7 @@ public struct JetStream: Sendable {
         let stream = try name(stream)
         let consumer = try name(configuration.name)
         let request = ConsumerRequest(stream: stream, config: configuration)
-        // The filter is part of the subject, where the server checks permissions; only durables without one lack it.
+        // The server checks permissions against the subject, so the filter is part of it.
         let suffix = configuration.filter.map { "." + $0 } ?? ""
         for left in leftConsumers.takeAll() { discardConsumer(left.consumer, in: left.stream) }
         do throws(NATSError) {
@@ -154,7 +156,7 @@ public struct JetStream: Sendable {
         } catch {
             switch error {
             case .timeout, .connectionLost, .closedByServer, .staleConnection, .closed, .cancelled:
-                // The server may have made it all the same.
+                // The server may have created it all the same.
                 if configuration.durableName == nil { discardConsumer(consumer, in: stream) }
             default: break
             }
@@ -172,12 +174,12 @@ public struct JetStream: Sendable {
         try await call("CONSUMER.INFO.\(try name(stream)).\(try name(consumer))")
     }
 
-    /// Describes all consumers of a stream. One that is made or deleted meanwhile may be among them or not.
+    /// Describes all consumers of a stream. One that is created or deleted meanwhile may or may not be included.
     public func consumers(in stream: String) async throws(NATSError) -> [ConsumerInfo] {
         let subject = "CONSUMER.LIST.\(try name(stream))"
         var list = PagedList<ConsumerInfo>()
         while true {
-            // A server gives 256 at a time.
+            // A page has up to 256.
             let page: ConsumerPage = try await call(subject, ["offset": list.offset])
             guard try list.take(page.consumers ?? [], of: page.total, named: \.name) else { return list.items }
         }
@@ -190,7 +192,7 @@ public struct JetStream: Sendable {
         var streams: [String]?
     }
 
-    /// Part of a list of consumers. Servers before 2.10 leave nothing in the place of one that is just being deleted.
+    /// Part of a list of consumers. Servers before 2.10 send null for one that is being deleted.
     struct ConsumerPage: Decodable {
         var total: Int
         var consumers: [ConsumerInfo?]?
@@ -218,7 +220,7 @@ public struct JetStream: Sendable {
         }
     }
 
-    /// Stream and consumer names are part of subjects, so they must be single tokens.
+    /// Checks the name of a stream or consumer, which must be a single token of a subject.
     func name(_ text: String) throws(NATSError) -> String {
         let isToken =
             !text.isEmpty && text.utf8.count <= 255
@@ -233,7 +235,7 @@ public struct JetStream: Sendable {
         try APIReply.decode(await connection.requestAPI(ByteBuffer(), to: prefix + subject, timeout: timeout))
     }
 
-    /// Asks the API, at the part of the subject behind its prefix.
+    /// Calls the API at a subject, given without the prefix.
     package func call<Reply: Decodable>(
         _ subject: String, _ request: some Encodable & Sendable
     ) async throws(NATSError) -> Reply {
@@ -281,7 +283,7 @@ enum APIReply {
     }
 }
 
-/// A message inside an API answer: header block and payload in base64.
+/// A message inside an API answer, with its header block and payload in base64.
 struct EncodedMessage: Decodable {
     var subject: String
     var seq: ServerNumber

@@ -1,11 +1,11 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Publishes with many messages in flight: it waits for acknowledgements only when the window is full.
+/// Publishes with many messages in flight: it waits for acknowledgements only while the window is full.
 public final class JetStreamPublisher: Sendable {
     private struct State {
         var inFlight = 0
-        /// Who waits until no more than so many are in flight.
+        /// Senders that wait until at most `most` messages are in flight.
         var waiters: [(most: Int, completion: Completion<Result<Void, NATSError>>)] = []
     }
 
@@ -13,24 +13,24 @@ public final class JetStreamPublisher: Sendable {
     private let window: Int
     private let state = NIOLockedValueBox(State())
 
-    /// Creates a publisher with at most `window` messages in flight, and at least 1.
+    /// Creates a publisher with at most `window` messages in flight, at least 1.
     public init(_ jetStream: JetStream, window: Int = 1_000) {
         self.jetStream = jetStream
         self.window = max(1, window)
     }
 
-    /// Messages that were sent and not answered yet.
+    /// The number of messages sent but not answered yet.
     public var inFlight: Int { state.withLockedValue { $0.inFlight } }
 
-    /// Sends a message in order to a subject that some stream stores, waiting while the window is full. An id makes a
-    /// repeated publish harmless. The answer comes once, on the connection's event loop.
+    /// Sends a message, in order, to a subject that a stream stores, waiting while the window is full. An id makes a
+    /// repeated publish harmless. `answered` is called once, on the connection's event loop.
     ///
-    /// - Throws: what keeps the message from being sent; `answered` is then not called.
+    /// - Throws: The reason why the message was not sent; `answered` is then not called.
     public func publish(
         _ payload: ByteBuffer, to subject: String, messageID: String? = nil, headers: NATSHeaders? = nil,
         answered: @escaping @Sendable (Result<PublishAcknowledgement, NATSError>) -> Void
     ) async throws(NATSError) {
-        // A full window is left half empty before the sender wakes.
+        // A full window is emptied to half before the sender wakes.
         while !enter() { try await wait(for: window / 2, unless: window - 1) }
         do throws(NATSError) {
             try jetStream.send(payload, to: subject, messageID: messageID, headers: headers) { [self] result in
@@ -54,7 +54,7 @@ public final class JetStreamPublisher: Sendable {
         }
     }
 
-    /// Waits until no more than `most` are in flight, unless so few are by now.
+    /// Waits until at most `most` are in flight, unless at most `few` are already.
     private func wait(for most: Int, unless few: Int) async throws(NATSError) {
         let waiter = state.withLockedValue { state -> Completion<Result<Void, NATSError>>? in
             guard state.inFlight > few else { return nil }

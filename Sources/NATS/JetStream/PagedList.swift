@@ -1,13 +1,13 @@
-/// A list that a server gives in pages, as a value. It ends where a page brings nothing new, and before it is much
+/// A list that a server sends in pages, as a pure value. It ends at a page without new items, and before it is much
 /// longer than the first page promised, whatever the server claims.
 ///
-/// A page begins with the last item of the one before. Where another one is there, some were deleted meanwhile and
-/// those after them have moved up past the end of what was read: the list goes back to what it knows. So no item is
-/// missing that was there all the time.
+/// Each page starts with the last item of the previous one. If another item is there, some were deleted meanwhile and
+/// later ones have moved up past the end of what was read: the list goes back to an item that it knows. So no item that
+/// existed all along is missed.
 struct PagedList<Item> {
     private(set) var items: [Item] = []
     private(set) var offset = 0
-    /// Whether a known item is expected there.
+    /// Whether the next page should start with a known item.
     private var isAnchored = false
     /// Whether the next page may bring nothing new.
     private var isReturning = false
@@ -19,8 +19,8 @@ struct PagedList<Item> {
     private static var limit: Int { 1 << 20 }
     private static var stride: Int { 256 }
 
-    /// Takes a page in, in which nothing is in the place of an item that is just being deleted. Returns whether another
-    /// is to be asked for, from ``offset`` on; a list that is longer than can be is a `protocolViolation`.
+    /// Adds a page, in which nil stands for an item that is being deleted. Returns whether to request another from
+    /// ``offset`` on; throws `protocolViolation` for an impossibly long list.
     mutating func take(
         _ page: [Item?], of total: Int, named name: (Item) -> String
     ) throws(NATSError) -> Bool {

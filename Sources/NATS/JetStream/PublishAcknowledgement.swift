@@ -1,11 +1,11 @@
 import NIOCore
 import Platform
 
-/// The server's word that a message is stored. It names no message: whose answer it is, the request knows.
+/// The server's confirmation that a message is stored. It does not name the message: that follows from the request.
 public struct PublishAcknowledgement: Sendable, Hashable {
     /// The stream that stored it.
     public var stream: String
-    /// Its place there; for a duplicate the place of the first one.
+    /// Its sequence there; for a duplicate, that of the original.
     public var sequence: UInt64
     /// Whether the stream knew the message's id already and stored nothing new.
     public var isDuplicate: Bool
@@ -17,7 +17,7 @@ public struct PublishAcknowledgement: Sendable, Hashable {
         self.isDuplicate = isDuplicate
     }
 
-    /// Reads an answer: the usual form by hand, everything else as JSON.
+    /// Parses an answer: the usual form by hand, everything else as JSON.
     init(_ message: NATSMessage) throws(NATSError) {
         let quick = message.payload.withUnsafeReadableBytes { Self.quick($0) }
         if let quick {
@@ -41,7 +41,7 @@ public struct PublishAcknowledgement: Sendable, Hashable {
         var duplicate: Bool?
     }
 
-    /// `{"stream":"S","seq":n}` with or without a blank after the comma, and nothing else.
+    /// `{"stream":"S","seq":n}`, with or without a blank after the comma, and nothing else.
     private static func quick(_ bytes: UnsafeRawBufferPointer) -> PublishAcknowledgement? {
         let opening: StaticString = "{\"stream\":\""
         guard bytes.count > opening.utf8CodeUnitCount + 10, bytes.count < 400 else { return nil }
@@ -78,19 +78,19 @@ public struct PublishAcknowledgement: Sendable, Hashable {
     }
 }
 
-/// Hears how messages ended that a stream was asked to store.
+/// Receives the outcomes of messages that a stream was asked to store.
 public protocol StorageObserver: AnyObject, Sendable {
-    /// The answer for one message, with the id and the tag that were given with it; called on the connection's event
-    /// loop. `timeout` comes only when the server had the message for so long: a slow link does not make it late.
+    /// The answer for one message, with its id and tag; called on the connection's event loop. `timeout` means that the
+    /// server had the message for this long: a slow link does not cause it.
     func answered(_ id: String, tag: UInt64, _ result: Result<PublishAcknowledgement, NATSError>)
 }
 
 extension JetStream {
-    /// Publishes and waits until a stream has stored the message. An id makes a repeated publish harmless while the
-    /// stream remembers it (its duplicate window).
+    /// Publishes and waits until a stream has stored the message. An id makes a repeated publish harmless within the
+    /// stream's duplicate window.
     ///
-    /// - Throws: `noResponders` when no stream stores the subject; `timeout` leaves open whether it was stored, so
-    ///   repeat it with the same id.
+    /// - Throws: `noResponders` if no stream stores the subject; `timeout` leaves open whether the message was stored,
+    ///   so repeat it with the same id.
     public func publish(
         _ payload: ByteBuffer, to subject: String, messageID: String? = nil, headers: NATSHeaders? = nil
     ) async throws(NATSError) -> PublishAcknowledgement {
@@ -99,11 +99,11 @@ extension JetStream {
         return try PublishAcknowledgement(reply)
     }
 
-    /// Sends a message at once, in order, and reports later: the form for callers that keep count of what is in flight.
-    /// The answer comes once, on the connection's event loop; `timeout` only when the server had the message for so
-    /// long: a slow link does not make it late.
+    /// Sends a message at once, in order, and reports later: the form for callers that count messages in flight.
+    /// `answered` is called once, on the connection's event loop. `timeout` means that the server had the message for
+    /// this long: a slow link does not cause it.
     ///
-    /// - Throws: what keeps the message from being sent; `answered` is then not called.
+    /// - Throws: The reason why the message was not sent; `answered` is then not called.
     public func send(
         _ payload: ByteBuffer, to subject: String, messageID: String? = nil, headers: NATSHeaders? = nil,
         answered: @escaping @Sendable (Result<PublishAcknowledgement, NATSError>) -> Void
@@ -120,10 +120,10 @@ extension JetStream {
         }
     }
 
-    /// Sends bytes at once, in order, and tells an observer later: the form for very many messages. The observer, which
-    /// the connection keeps until then, hears of each once, by `id`, or `messageID` without one, and the tag.
+    /// Sends bytes at once, in order, and reports to an observer later: the form for very many messages. The connection
+    /// retains the observer, which is told once about each message, by `id` (`messageID` by default) and tag.
     ///
-    /// - Throws: what keeps the message from being sent; the observer then hears nothing.
+    /// - Throws: The reason why the message was not sent; the observer is then not called.
     public func send(
         _ payload: [UInt8], to subject: String, messageID: String, id: String? = nil, tag: UInt64,
         observer: any StorageObserver

@@ -1,8 +1,7 @@
-/// A sequence, a revision or a count that a server sent.
+/// A sequence, revision or count from a server.
 ///
-/// Numbers above ``limit`` are refused where they are read. No stream has as many messages, and a sum of two such
-/// numbers fits into `Int64` and one of four into `UInt64`, so that what a server sends cannot make a calculation
-/// overflow.
+/// Numbers above ``limit`` are rejected when they are parsed. No stream has as many messages, and the sum of two such
+/// numbers fits into `Int64` and of four into `UInt64`, so that a server cannot cause an overflow.
 package struct ServerNumber: Hashable, Sendable {
     package static let limit = UInt64(Int64.max / 2)
 

@@ -20,15 +20,15 @@ public struct ServerTime: Sendable, Hashable, Comparable, Codable, CustomStringC
     /// As a date, with a date's precision.
     public var date: Date { Date(timeIntervalSince1970: Double(nanoseconds) / 1e9) }
 
-    /// Earlier or later.
+    /// Compares the moments.
     public static func < (left: ServerTime, right: ServerTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// Reads RFC 3339, to the nanosecond.
+    /// Parses RFC 3339, to the nanosecond.
     public init?(parsing text: String) {
         guard let moment = DateText.read(text) else { return nil }
         let (whole, overflow) = moment.seconds.multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, sumOverflow) = whole.addingReportingOverflow(moment.nanoseconds)
-        // Year 1, the server's "never", is out of range; it reads as the beginning of 1970.
+        // Year 1, the server's "never", is out of range and becomes the beginning of 1970.
         nanoseconds = overflow || sumOverflow || moment.seconds < 0 ? 0 : sum
     }
 
@@ -40,7 +40,7 @@ public struct ServerTime: Sendable, Hashable, Comparable, Codable, CustomStringC
             : DateText.write(seconds: seconds, fraction: rest, digits: 9)
     }
 
-    /// Reads the server's text form.
+    /// Decodes the server's text form.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let time = ServerTime(parsing: text) else {
@@ -50,7 +50,7 @@ public struct ServerTime: Sendable, Hashable, Comparable, Codable, CustomStringC
         self = time
     }
 
-    /// Writes the server's text form.
+    /// Encodes the server's text form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

@@ -1,6 +1,6 @@
-/// What a stream stores and for how long. Only fields that are set are sent: newer servers refuse what they don't know.
+/// What a stream stores and for how long. Only fields that are set are sent: newer servers reject unknown fields.
 public struct StreamConfiguration: Sendable, Hashable, Codable {
-    /// When messages leave the stream.
+    /// When messages are removed from the stream.
     public enum Retention: String, Sendable, Hashable, Codable {
         /// When a limit is reached.
         case limits
@@ -18,22 +18,22 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
         case memory
     }
 
-    /// What is dropped or refused when a limit is reached.
+    /// Which message is lost when a limit is reached.
     public enum Discard: String, Sendable, Hashable, Codable {
-        /// The oldest message.
+        /// The oldest message is dropped.
         case old
         /// The arriving message is refused.
         case new
     }
 
-    /// On which servers of a cluster a stream lives.
+    /// The servers of a cluster for a stream.
     public struct Placement: Sendable, Hashable, Codable {
         /// The cluster's name; nil for any of a super cluster.
         public var cluster: String?
-        /// The words (`server_tags`) that each of the servers has to have.
+        /// The tags (`server_tags`) that each of the servers must have.
         public var tags: [String]?
 
-        /// Names cluster and words.
+        /// Creates a placement.
         public init(cluster: String? = nil, tags: [String] = []) {
             self.cluster = cluster
             self.tags = tags.isEmpty ? nil : tags
@@ -44,13 +44,13 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
     public var name: String
     /// A description for people.
     public var description: String?
-    /// What it stores.
+    /// The subjects that it stores.
     public var subjects: [String]?
-    /// When messages leave.
+    /// When messages are removed.
     public var retention: Retention?
     /// Where they are kept.
     public var storage: Storage?
-    /// What is dropped or refused at a limit.
+    /// Which message is lost at a limit.
     public var discard: Discard?
     /// Number of servers that hold a copy, 1 to 5.
     public var replicas: Int?
@@ -64,22 +64,22 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
     public var maximumMessagesPerSubject: Int64?
     /// Largest message in bytes; −1 for the server's limit.
     public var maximumMessageSize: Int32?
-    /// Most consumers at once; it cannot be changed later. Nil and −1 leave it to the server: 2.9.10 has no limit, 2.15
-    /// allows 1,000, or what its `jetstream.limits.default_max_consumers` says (−1 there for no limit).
+    /// The most consumers at once; it cannot be changed later. Nil and −1 leave it to the server: 2.9.10 has no limit,
+    /// 2.15 allows 1,000, or its `jetstream.limits.default_max_consumers` (−1 there for no limit).
     public var maximumConsumers: Int?
     /// How long a `Nats-Msg-Id` is remembered, in nanoseconds.
     public var duplicateWindow: Int64?
     /// Whether messages can be read directly from any replica.
     public var allowsDirectAccess: Bool?
-    /// Whether a message may replace all before it.
+    /// Whether a message may replace all earlier ones.
     public var allowsRollup: Bool?
     /// Whether single messages cannot be deleted.
     public var deniesDelete: Bool?
     /// Whether the stream cannot be purged.
     public var deniesPurge: Bool?
-    /// On which servers its copies are; nil for any.
+    /// The servers of its replicas; nil for any.
     public var placement: Placement?
-    /// Free words the owner keeps with the stream (server 2.10 and later; earlier ones drop them).
+    /// Free text that the owner stores with the stream (server 2.10 and later; earlier ones drop it).
     public var metadata: [String: String]?
 
     private enum CodingKeys: String, CodingKey {
@@ -98,7 +98,7 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
         case deniesPurge = "deny_purge"
     }
 
-    /// Creates a configuration; what is not set is the server's default.
+    /// Creates a configuration; fields that are not set have the server's default.
     public init(name: String, subjects: [String]? = nil, storage: Storage = .file, replicas: Int = 1) {
         self.name = name
         self.subjects = subjects
@@ -107,30 +107,30 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
     }
 }
 
-/// A stream as the server describes it.
+/// The server's description of a stream.
 public struct StreamInfo: Sendable, Hashable, Decodable {
-    /// Its configuration. Fields this client doesn't know are not in it.
+    /// Its configuration, without fields that this client does not know.
     public var configuration: StreamConfiguration
-    /// When it was made: a stream deleted and made anew has another time, so this is its incarnation.
+    /// When it was created. A stream that was deleted and recreated has another time.
     public var created: ServerTime
-    /// What time it was by the server's clock; nil from servers before 2.10, which do not say it.
+    /// The server's time; nil before 2.10.
     public var time: ServerTime?
-    /// What it holds.
+    /// The contents.
     public var state: State
 
-    /// What a stream holds.
+    /// The contents of a stream.
     public struct State: Sendable, Hashable, Decodable {
         /// Number of messages.
         public var messages: UInt64
         /// Their bytes.
         public var bytes: UInt64
-        /// Sequence of the oldest; one more than the last when it is empty, and never larger.
+        /// The sequence of the oldest message, at most one more than the last, which it is in an empty stream.
         public var firstSequence: UInt64
-        /// Sequence of the newest ever stored.
+        /// The sequence of the newest message ever stored.
         public var lastSequence: UInt64
         /// Number of consumers.
         public var consumers: Int?
-        /// Messages by subject, when they were asked for.
+        /// The number of messages of each subject, if requested.
         public var subjects: [String: UInt64]?
 
         private enum CodingKeys: String, CodingKey {
@@ -140,13 +140,13 @@ public struct StreamInfo: Sendable, Hashable, Decodable {
             case consumers = "consumer_count"
         }
 
-        /// Reads the server's answer.
+        /// Decodes the server's answer.
         public init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             messages = try values.decode(ServerNumber.self, forKey: .messages).value
             bytes = try values.decode(ServerNumber.self, forKey: .bytes).value
             lastSequence = try values.decode(ServerNumber.self, forKey: .lastSequence).value
-            // The messages between the two would otherwise be counted and asked for.
+            // Otherwise the messages between the two would be counted and requested.
             firstSequence = min(try values.decode(ServerNumber.self, forKey: .firstSequence).value, lastSequence + 1)
             consumers = try values.decodeIfPresent(Int.self, forKey: .consumers)
             subjects = try values.decodeIfPresent([String: ServerNumber].self, forKey: .subjects)?.mapValues(\.value)
@@ -160,7 +160,7 @@ public struct StreamInfo: Sendable, Hashable, Decodable {
     }
 }
 
-/// What an account may use of JetStream and what it uses.
+/// An account's limits and usage of JetStream.
 public struct AccountInfo: Sendable, Hashable, Decodable {
     /// Bytes in memory.
     public var memory: Int64
@@ -174,12 +174,12 @@ public struct AccountInfo: Sendable, Hashable, Decodable {
     public var domain: String?
     /// API figures.
     public var api: API?
-    /// What it may use.
+    /// The account's limits.
     public var limits: Limits?
 
-    /// What an account may use of JetStream.
+    /// An account's limits of JetStream.
     public struct Limits: Sendable, Hashable, Decodable {
-        /// Bytes on disk; −1 for as many as there are.
+        /// Bytes on disk; −1 for no limit.
         public var storage: Int64?
 
         private enum CodingKeys: String, CodingKey { case storage = "max_storage" }

@@ -4,11 +4,11 @@ import NIOCore
 public struct KeyValueBucket: Sendable {
     /// The bucket's name.
     public let name: String
-    /// Where it lives.
+    /// The JetStream that holds it.
     public let jetStream: JetStream
     var stream: String { "KV_" + name }
 
-    /// Creates the interface of a bucket without asking the server; a name outside `[A-Za-z0-9_-]+` is refused.
+    /// Creates the interface of a bucket without asking the server; throws if the name is not `[A-Za-z0-9_-]+`.
     public init(_ name: String, _ jetStream: JetStream) throws(NATSError) {
         let isName = !name.isEmpty && name.utf8.count <= 200 && name.utf8.allSatisfy(Self.isNameByte)
         guard isName else { throw .invalidArgument("A bucket's name has letters, digits, _ and - only.") }
@@ -16,8 +16,8 @@ public struct KeyValueBucket: Sendable {
         self.jetStream = jetStream
     }
 
-    /// Makes the bucket, with 1 to 64 values for each key and 1 to 5 replicas; an existing one with the same
-    /// settings is left as it is.
+    /// Creates the bucket, with 1 to 64 values for each key and 1 to 5 replicas; an existing one with the same settings
+    /// stays as it is.
     public func create(
         history: Int = 1, storage: StreamConfiguration.Storage = .file, replicas: Int = 1
     ) async throws(NATSError) {
@@ -32,19 +32,19 @@ public struct KeyValueBucket: Sendable {
         try await jetStream.createStream(configuration)
     }
 
-    /// The value of a key; nil when it has none or was deleted.
+    /// The value of a key; nil if it has none or was deleted.
     public func get(_ key: String) async throws(NATSError) -> KeyValueEntry? {
         guard let entry = try await newest(key), entry.operation == .put else { return nil }
         return entry
     }
 
-    /// Sets a key, whatever it was; returns the new revision.
+    /// Sets a key, whatever its value; returns the new revision.
     @discardableResult
     public func put(_ value: ByteBuffer, for key: String) async throws(NATSError) -> UInt64 {
         try await jetStream.publish(value, to: subject(key)).sequence
     }
 
-    /// Sets a key that has no value; returns the new revision, or throws `jetStream` (`wrongLastSequence`).
+    /// Sets a key without a value; returns the new revision, or throws `jetStream` (`wrongLastSequence`).
     @discardableResult
     public func create(_ value: ByteBuffer, for key: String) async throws(NATSError) -> UInt64 {
         do throws(NATSError) {
@@ -68,15 +68,15 @@ public struct KeyValueBucket: Sendable {
         ).sequence
     }
 
-    /// Deletes a key, not its history. With a revision that is not the newest, throws `jetStream`
-    /// (`wrongLastSequence`).
+    /// Deletes a key but not its history. Throws `jetStream` (`wrongLastSequence`) if a revision is given that is not
+    /// the newest.
     public func delete(_ key: String, revision: UInt64? = nil) async throws(NATSError) {
         var headers: NATSHeaders = ["KV-Operation": "DEL"]
         if let revision { headers["Nats-Expected-Last-Subject-Sequence"] = String(revision) }
         _ = try await jetStream.publish(ByteBuffer(), to: subject(key), headers: headers)
     }
 
-    /// Deletes a key with its history. Where the bucket takes no rollups, the history leaves as new values come.
+    /// Deletes a key and its history. In a bucket without rollups, new values push the history out.
     public func purge(_ key: String) async throws(NATSError) {
         var headers: NATSHeaders = ["KV-Operation": "PURGE", "Nats-Rollup": "sub"]
         do throws(NATSError) {
@@ -90,16 +90,16 @@ public struct KeyValueBucket: Sendable {
         }
     }
 
-    /// The keys that have a value and match, in the order of their last change; throws as `forEachEntry`.
+    /// The matching keys that have a value, in the order of their last change; throws as `forEachEntry`.
     public func keys(matching pattern: String = ">") async throws(NATSError) -> [String] {
         var found: [String] = []
         try await forEachEntry(matching: pattern) { found.append($0.key) }
         return found
     }
 
-    /// Reads the keys that have a value and match, each with it, in the order of their last change. Of what was read,
-    /// only the names are held. A key that changes meanwhile is told of once. Throws `timeout` when the server lets
-    /// `jetStream.timeout` pass without the next entry.
+    /// Calls `body` with each matching entry that has a value, in the order of their last change. Only the keys are
+    /// kept in memory. A key that changes meanwhile is passed once. Throws `timeout` if the next entry takes longer
+    /// than `jetStream.timeout`.
     public func forEachEntry(
         matching pattern: String = ">", _ body: (KeyValueEntry) -> Void
     ) async throws(NATSError) {
@@ -115,7 +115,7 @@ public struct KeyValueBucket: Sendable {
         }
     }
 
-    /// What the bucket holds of a key, oldest first, removals included: as many entries as the bucket's history has.
+    /// The stored entries of a key, oldest first, including removals: as many as the bucket's history holds.
     public func history(of key: String) async throws(NATSError) -> [KeyValueEntry] {
         let filter = try subject(key)
         var entries: [KeyValueEntry] = []
@@ -128,10 +128,10 @@ public struct KeyValueBucket: Sendable {
         }
     }
 
-    /// The newest value of each key that matches the pattern, then every change; or the changes alone.
+    /// The newest value of each key that matches the pattern, then every change; or the changes only.
     ///
-    /// Reading it throws `timeout` when the server lets `jetStream.timeout` pass without the first answer, or without
-    /// the next of the values that it has. A change may take as long as it takes.
+    /// Reading throws `timeout` if the first answer, or the next of the existing values, takes longer than
+    /// `jetStream.timeout`. A change may take any time.
     public func watch(_ pattern: String = ">", onlyChanges: Bool = false) throws(NATSError) -> KeyValueChanges {
         guard Subject.isSubscribable(pattern) else { throw .invalidSubject(pattern) }
         return KeyValueChanges(
@@ -141,13 +141,13 @@ public struct KeyValueBucket: Sendable {
 
     // MARK: Rules
 
-    /// Whether text can be a key: `[-/_=.a-zA-Z0-9]+` without a dot at either end or two in a row (ADR-8).
+    /// Whether the text is a valid key: `[-/_=.a-zA-Z0-9]+` without a dot at either end or two in a row (ADR-8).
     public static func isKey(_ text: String) -> Bool {
         let isPlain = text.utf8.allSatisfy { isNameByte($0) || "/=.".utf8.contains($0) }
         return isPlain && Subject.isPublishable(text)
     }
 
-    /// Whether a failure means that somebody else changed the key first.
+    /// Whether a failure means that someone else changed the key first.
     public static func isConflict(_ failure: JetStreamFailure) -> Bool {
         failure.errorCode == JetStreamFailure.wrongLastSequence || failure.errorCode == 10_164
     }
@@ -168,15 +168,15 @@ public struct KeyValueBucket: Sendable {
         return "$KV.\(name).\(key)"
     }
 
-    /// The newest entry of a key, a removal too; nil when the bucket holds none.
+    /// The newest entry of a key, removals included; nil if the bucket holds none.
     package func newest(_ key: String) async throws(NATSError) -> KeyValueEntry? {
         try await jetStream.lastMessageDirect(in: stream, subject: subject(key)).map { KeyValueEntry($0) }
     }
 }
 
-/// One value, or its removal.
+/// A value of a key, or its removal.
 public struct KeyValueEntry: Sendable {
-    /// What happened to the key.
+    /// The kind of change.
     public enum Operation: String, Sendable, Hashable {
         /// It was set.
         case put = "PUT"
@@ -190,17 +190,17 @@ public struct KeyValueEntry: Sendable {
     public var key: String
     /// The value; empty for a removal.
     public var value: ByteBuffer
-    /// The change's number: every change of the bucket has its own.
+    /// The change's number, unique in the bucket.
     public var revision: UInt64
     /// When it happened.
     public var time: ServerTime
-    /// What happened.
+    /// The kind of change.
     public var operation: Operation
-    /// How many entries the server held behind this one; nil when not known.
+    /// The number of entries that the server had after this one; nil if unknown.
     public var pending: UInt64?
 
     package init(_ message: StoredMessage) {
-        // No bucket's name has a dot: `$KV.<bucket>.<key>`.
+        // `$KV.<bucket>.<key>`, and no bucket's name contains a dot.
         let parts = message.subject.split(separator: ".", maxSplits: 2)
         key = String(parts.count == 3 ? parts[2] : message.subject[...])
         value = message.payload
@@ -221,11 +221,11 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// Reads one change after the other.
+    /// Reads the changes one by one.
     public struct Iterator: AsyncIteratorProtocol {
         var base: OrderedMessages.Iterator
         let timeout: Duration
-        /// Whether all that was there when reading began has come.
+        /// Whether all entries that existed when reading began have arrived.
         private var isCurrent = false
 
         init(_ changes: KeyValueChanges) {
@@ -233,10 +233,10 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
             timeout = changes.base.jetStream.timeout
         }
 
-        /// How many entries there were when reading began; nil before the first `next` or `open`.
+        /// The number of entries when reading began; nil before the first `next` or `open`.
         public var initiallyPending: UInt64? { base.initiallyPending }
 
-        /// Makes the consumer now, so that every change from here on is seen.
+        /// Creates the consumer now, so that every change from here on is seen.
         public mutating func open(isolation actor: isolated (any Actor)? = #isolation) async throws(NATSError) {
             guard initiallyPending == nil else { return }
             try await base.open(until: deadline, isolation: actor)
@@ -259,13 +259,13 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
 
         enum Stored {
             case entry(KeyValueEntry)
-            /// All have come.
+            /// All have arrived.
             case none
-            /// Task cancelled, or connection closed by its owner.
+            /// The task was cancelled, or the owner closed the connection.
             case ended
         }
 
-        /// The next of the entries that were there when reading began.
+        /// The next of the entries that existed when reading began.
         mutating func nextStored(isolation actor: isolated (any Actor)?) async throws(NATSError) -> Stored {
             try await open(isolation: actor)
             guard !isCurrent else { return .none }
@@ -279,8 +279,7 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
                     guard case .timeout = error else { throw error }
                     switch try await base.standing(isolation: actor) {
                     case .caughtUp:
-                        // A value that was removed before it was delivered never arrives, so the end may come by the
-                        // time-out.
+                        // A value that was removed before its delivery never arrives, so the end may be a timeout.
                         isCurrent = true
                         return .none
                     case .lost where !isAnew: isAnew = true

@@ -1,4 +1,4 @@
-/// The CONNECT operation's fields. The server's own defaults differ, so every choice is sent.
+/// The fields of CONNECT. The server's defaults differ, so every field is sent.
 struct ConnectRequest {
     var tlsRequired = false
     var name: String?
@@ -12,8 +12,7 @@ struct ConnectRequest {
     var jwt: String?
     var signature: String?
 
-    /// The operation as it is written on the wire. By hand, as one object without depth: a general encoder takes longer
-    /// than the rest of a login.
+    /// The operation in its wire form. Written by hand because a general encoder takes longer than the rest of a login.
     var line: [UInt8] {
         var line = Array("CONNECT {".utf8)
         line.reserveCapacity(512 + (jwt?.utf8.count ?? 0))
@@ -32,12 +31,12 @@ struct ConnectRequest {
             Self.append(text, to: &line)
             line.append(UInt8(ascii: ","))
         }
-        // The protocol's level 1 asks the server for later INFOs.
+        // Level 1 of the protocol asks the server for later INFOs.
         line += "\"protocol\":1}\r\n".utf8
         return line
     }
 
-    /// Appends a text with its quotation marks (RFC 8259, section 7).
+    /// Appends a text in quotation marks (RFC 8259, section 7).
     private static func append(_ text: String, to line: inout [UInt8]) {
         let digits = Array("0123456789abcdef".utf8)
         line.append(UInt8(ascii: "\""))
@@ -53,7 +52,7 @@ struct ConnectRequest {
 }
 
 extension ConnectRequest {
-    /// The login that `authentication` calls for, signed with the server's nonce where it takes a signature.
+    /// The login for `authentication`, which signs the server's nonce if it has a key.
     init(
         options: ConnectOptions, authentication: Authentication, nonce: String?, tls: Bool, headers: Bool
     ) throws(NATSError) {

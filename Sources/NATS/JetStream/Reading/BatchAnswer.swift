@@ -1,22 +1,22 @@
 import NIOCore
 
-/// What one message of an answer to a batched direct get says: a pure value.
+/// One message of an answer to a batched direct get, as a pure value.
 ///
-/// The server writes the place of a stored message behind the headers that its sender wrote, so the last lines of the
-/// header block are believed and no others: a sender could write the same words before them. For the same reason the
-/// end of the batch is believed only where the block has nothing else in it.
+/// The server appends the place of a stored message to the headers of its sender, so only the last lines of the header
+/// block are trusted: a sender could write the same lines before them. For the same reason the end of a batch is
+/// trusted only if the block contains nothing else.
 enum BatchAnswer {
     /// A stored message, and the sequence of the one before it in the batch; 0 for the first.
     case message(StoredMessage, previous: UInt64)
-    /// The batch has ended behind the message with this sequence, 0 for none, and so many match behind it.
+    /// The batch has ended after the message with this sequence, 0 for none, and `pending` more messages match.
     case end(last: UInt64, pending: UInt64)
     /// Nothing matches.
     case nothing
 
-    /// The lines that a server writes behind a stored message's own headers, as far as they are needed.
+    /// The number of lines that a server appends to a stored message's headers.
     private static let lines = 5
 
-    /// Reads a message; nil for what is no part of a batch, such as the answer of a server that knows no batches.
+    /// Parses a message; nil if it is not part of a batch, such as the answer of a server without batches.
     init?(_ message: NATSMessage) {
         guard message.headerLength > 0,
             let block = message.content.getSlice(at: message.content.readerIndex, length: message.headerLength)
@@ -38,7 +38,7 @@ enum BatchAnswer {
         self = .message(stored, previous: previous)
     }
 
-    /// Reads what the server says of itself: a status line, and hardly anything behind it.
+    /// Parses the server's own message: a status line with at most a few headers.
     private init?(status lines: [String]) {
         guard let first = lines.last, first.hasPrefix("NATS/1.0 "), let code = Int(first.dropFirst(9).prefix(3)) else {
             return nil

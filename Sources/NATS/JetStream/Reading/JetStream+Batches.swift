@@ -15,16 +15,15 @@ extension JetStream {
         }
     }
 
-    /// So many messages at most are asked for at once, as the buffer between the socket and the reader is bounded.
+    /// The most messages in one request, because the buffer between the socket and the reader is limited.
     private static let largestBatch = 1_000
 
-    /// One page of a stream that allows direct access, in order, with a single request for every few MiB and no
-    /// consumer. Whoever holds a copy of the stream answers, which takes no notice of what the stream's leader alone
-    /// knows yet. Deleted messages are skipped. A page ends before the message that would make it more than `bytes`,
-    /// headers included, and has one message at least where there is one.
+    /// One page of a stream with direct access, in order, with a request for every few MiB and no consumer. Any replica
+    /// may answer, even one that lacks the leader's latest changes. Deleted messages are skipped. A page ends before it
+    /// would exceed `bytes`, headers included, but has at least one message if there is one.
     ///
-    /// - Returns: the messages and how many match behind them; nil where this connection has no batches
-    ///   (``readsBatches``, and a server before 2.11), or the answer is none: a consumer reads the page then.
+    /// - Returns: The messages and how many match after them. Nil if this connection has no batches (``readsBatches``,
+    ///   or a server before 2.11) or the answer is no batch: then read the page with a consumer.
     package func batch(
         of stream: String, filter: String? = nil, from sequence: UInt64, limit: Int, bytes: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64)? {
@@ -38,7 +37,7 @@ extension JetStream {
             request.bytes = max(1, min(pullBytes, bytes - brought))
             guard let part = try await ask(request, of: subject) else { return nil }
             for (index, message) in part.messages.enumerated() {
-                // The server counts less than all of a message, and looks behind it.
+                // The server counts only part of a message, and only after sending it.
                 guard page.isEmpty || brought + message.bytes <= bytes else {
                     let left = UInt64(part.messages.count - index)
                     return (page, part.pending + left)
@@ -58,7 +57,7 @@ extension JetStream {
         var pending: UInt64 = 0
     }
 
-    /// One request and its answers; nil where these are no batch, or not all of one.
+    /// Sends one request and collects its answers; nil if they are not a complete batch.
     private func ask(_ request: BatchRequest, of subject: String) async throws(NATSError) -> BatchPart? {
         let body = try Self.json(request)
         let inbox = connection.newInbox()
@@ -66,11 +65,11 @@ extension JetStream {
         let limits = BufferLimits(
             messages: request.batch + 1, bytes: largest + 2 * PullBudget.usualBytes, overflow: .dropNewest)
         let subscription = try connection.subscribe(to: inbox, limits: limits)
-        // Whatever the server keeps for this request goes with the subscription.
+        // The server drops its state of this request with the subscription.
         defer { subscription.unsubscribe() }
         try connection.publish(body, to: subject, reply: inbox)
         connection.confirm()
-        // Where all has come, the connection is there still.
+        // After a complete answer the connection is still open, and this does nothing.
         defer { readerEnded() }
         let patience = TimeAmount.nanoseconds(timeout.nanoseconds)
         var iterator = subscription.makeAsyncIterator()
@@ -81,13 +80,13 @@ extension JetStream {
             do throws(NATSError) {
                 next = try await iterator.next(until: NIODeadline.now() + patience)
             } catch .timeout {
-                // An export for single answers lets the first one through, and no other.
+                // An export for single answers lets only the first one through.
                 return nil
             }
             guard let message = next else { throw Task.isCancelled ? .cancelled : .closed }
             switch BatchAnswer(message) {
             case .message(let stored, let before):
-                // Each names the one before it, so that none is missing.
+                // Each message names the previous one, so that a missing one is noticed.
                 guard before == previous, stored.sequence >= request.seq else { return nil }
                 previous = stored.sequence
                 part.messages.append((stored, message.content.readableBytes))

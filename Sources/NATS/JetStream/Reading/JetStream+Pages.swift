@@ -1,23 +1,22 @@
 import NIOCore
 
 extension JetStream {
-    /// One page of a stream, in order, with two requests, and a further one for every few MiB. Deleted messages are
-    /// skipped. A page ends before the message that would make it more than `bytes`, headers and subjects included, and
-    /// has one message at least where there is one.
+    /// One page of a stream, in order, with two requests and another for every few MiB. Deleted messages are skipped. A
+    /// page ends before it would exceed `bytes`, headers and subjects included, but has at least one message if there
+    /// is one.
     ///
-    /// - Returns: the messages and how many match behind them. Where that is more than none, and the messages are fewer
-    ///   than `limit`, it was `bytes` that ended the page; where there are no messages at all, a replica that answered
-    ///   is not as far as the stream.
+    /// - Returns: The messages and how many match after them. If more match although the messages are fewer than
+    ///   `limit`, `bytes` ended the page; if there are no messages at all, the replica that answered lags behind.
     public func page(
         of stream: String, filter: String? = nil, from start: StartPosition, limit: Int, bytes: Int = 64 << 20
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
-        // Between two requests one may be busy with what the first has brought.
+        // The reader may be busy with earlier messages between two requests.
         let configuration = ConsumerConfiguration.passing(from: start, filter: filter, for: .seconds(60))
         return try await read(configuration, in: stream, limit: limit, bytes: bytes)
     }
 
-    /// The headers of messages, with empty payloads, in order, and how many messages match behind them. There may be
-    /// fewer than `limit` even so, and none where a replica that answers is not as far as the stream.
+    /// The headers of messages, with empty payloads, in order, and how many messages match after them. There may be
+    /// fewer than `limit` even if more match, and none if the replica that answers lags behind.
     package func heads(
         of stream: String, filter: String? = nil, from start: StartPosition, limit: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
@@ -32,7 +31,7 @@ extension JetStream {
         var configuration = configuration
         let end = NIODeadline.now() + .nanoseconds(timeout.nanoseconds)
         var pause = Duration.milliseconds(20)
-        // A page that is not whole would hide a hole.
+        // A page must be complete: a reader would not notice a gap.
         var messages: [StoredMessage] = []
         var isCut = false
         let first = configuration.startSequence
@@ -49,18 +48,18 @@ extension JetStream {
                 try Self.check(messages, of: stream, from: first)
                 guard isCut, messages.count < wanted else { return (messages, messages.last?.pending ?? info.pending) }
             } catch {
-                // A server of a cluster that is just coming together may not know yet what another one has made.
+                // In a cluster that is just forming, a server may not know yet what another one has created.
                 guard case .noResponders = error, NIODeadline.now() < end else { throw error }
                 do { try await Task.sleep(for: pause) } catch { throw .cancelled }
                 pause = min(pause * 2, .seconds(1))
             }
-            // A message without bytes may have ended the pull: another consumer brings what follows it.
+            // An empty message may have ended the pull: another consumer delivers what follows it.
             if let last = messages.last { configuration.begin(at: .sequence(last.sequence + 1)) }
             configuration.name = UniqueToken.next()
         }
     }
 
-    /// Readers go on behind the last message.
+    /// Readers continue after the last message, so messages must be in order.
     private static func check(
         _ messages: [StoredMessage], of stream: String, from start: UInt64?
     ) throws(NATSError) {
@@ -73,8 +72,8 @@ extension JetStream {
         }
     }
 
-    /// Makes a consumer for what the server says of it: how many messages match from a place on, behind which sequence
-    /// that is, and what time it is.
+    /// Creates a consumer just for the server's description of it: how many messages match from a position on, after
+    /// which sequence that is, and the server's time.
     package func glance(
         at stream: String, from start: StartPosition, filter: String?
     ) async throws(NATSError) -> ConsumerInfo {
@@ -84,7 +83,7 @@ extension JetStream {
         return info
     }
 
-    /// Removes a consumer without waiting, or has the client's next connection do it where this one has ended.
+    /// Removes a consumer without waiting, or leaves that to the client's next connection if this one has ended.
     func discardConsumer(_ consumer: String, in stream: String) {
         let isLeft = { @Sendable [connection, leftConsumers] in
             if !connection.isOpen { leftConsumers.add((consumer, stream)) }

@@ -1,14 +1,14 @@
 import NIOConcurrencyHelpers
 
-/// The consumers that a client's connections left on the server, because they ended before they could remove them. Its
-/// next connection does that.
+/// Consumers that a client's connections left on the server because they ended before they could remove them. The
+/// client's next connection removes them.
 ///
-/// The server would keep each for a minute, and from 2.15 on it gives a stream no more than 1,000 unless the stream
-/// says how many: a client that is cut off often would use them up, and readers would wait until some expire.
+/// The server would keep each for a minute, and from 2.15 on it allows a stream 1,000 by default: a client with
+/// frequent disconnects would use them up, and readers would wait until some expire.
 package final class LeftConsumers: Sendable {
     typealias Name = (consumer: String, stream: String)
 
-    /// The server removes what is forgotten here.
+    /// Consumers dropped from this list expire on the server.
     private static let most = 1_000
     private let names = NIOLockedValueBox<[Name]>([])
 

@@ -1,15 +1,15 @@
 import NIOCore
 
-/// One ephemeral consumer that delivers a stream's messages in order, from its making to its loss.
+/// One ephemeral consumer that delivers a stream's messages in order, from its creation to its loss.
 package final class LiveConsumer {
     package struct BatchLimits: Sendable {
         package var count: Int
-        /// With so many bytes no further message is taken.
+        /// From this many bytes on, no further message is taken.
         package var bytes = Int.max
-        /// Where none is at hand, so many are waited for, and for a few milliseconds at most behind the first. The
-        /// server has to have that many.
+        /// How many messages to wait for if none is at hand, for at most a few milliseconds after the first. The server
+        /// must have that many.
         package var gathering = 1
-        /// Whether a batch ends where the server has no more, even without a message.
+        /// Whether a batch ends once the server has no more, even without a message.
         package var endsWhenCaughtUp = false
 
         package init(count: Int, bytes: Int = .max) {
@@ -18,62 +18,61 @@ package final class LiveConsumer {
         }
     }
 
-    /// Why no more messages come.
+    /// Why no more messages arrive.
     package enum Ending: Sendable {
-        /// Task cancelled, or connection closed by its owner.
+        /// The task was cancelled, or the owner closed the connection.
         case closed
-        /// The consumer or a message of it is gone; another one has to take over.
+        /// The consumer or one of its messages is gone; another consumer must take over.
         case lost
-        /// A message without bytes has ended the pull that brought it, and what the server sends for that pull reaches
-        /// nobody; another one has to take over.
+        /// An empty message ended the pull that delivered it, and the rest of that pull is lost; another consumer must
+        /// take over.
         case cut
         case failed(NATSError)
     }
 
-    /// Behind a message that has ended its pull, so many are asked for one by one: a pull for one message is over with
-    /// it in any case, so that whoever stores many without bytes costs a reader no consumer for each.
+    /// After a message that has ended its pull, this many are requested one by one: a pull for one message ends with it
+    /// anyway, so that many empty messages do not cost a reader one consumer each.
     package static let caution = 512
-    /// So many pulls for one message are under way where the server has no messages.
+    /// The number of pulls for one message that wait while the server has no messages.
     private static let idleSingles = 4
 
-    /// One read from the socket must not use up what the server may send: it would wait for the next request.
+    /// One read from the socket must not use up a pull, or the server would wait for the next request.
     private static let batch = 2_000
-    /// As long as nothing bounds a pull's bytes it asks for fewer, as the reader's buffer does have a bound.
+    /// A pull without a limit in bytes requests fewer messages, because the reader's buffer is limited.
     private static let unboundedBatch = 500
 
-    /// How many matching messages the stream held when the consumer was made.
+    /// The number of matching messages in the stream when the consumer was created.
     package let pendingAtStart: UInt64
     let sequenceAtStart: UInt64?
     let name: String
     private let jetStream: JetStream
     private let stream: String
     let pulls: OpenPulls
-    /// What was taken out of the pulls' buffer, the next one last.
+    /// Messages taken out of the pulls' buffer, the next one last.
     private var arrived: [NATSMessage] = []
     private var expectedConsumerSequence: UInt64 = 1
-    /// How many messages are on the list of each subject's newest one, which the server makes with the consumer. It
-    /// strikes a message off that list before it knows whether a pull has room for it, so one that did not fit would be
-    /// lost.
+    /// The length of the list of each subject's newest message, which the server creates with the consumer. It strikes
+    /// a message off before it checks whether a pull has room for it, so one that did not fit would be lost.
     let listed: UInt64
-    /// Why no more messages come, as it was found behind the last of them.
+    /// Why no more messages arrive, known once the last of them has been taken.
     package private(set) var ending: Ending?
-    /// Its filter, and the stream's sequence that it has come to; nil where the server did not say where it begins.
+    /// Its filter, and the stream sequence that it has reached; nil if the server did not tell where it starts.
     private let filter: String?
     private var position: UInt64?
-    /// How often the server has said that there is nothing, and when another copy of the stream is asked.
+    /// How often the server has reported that there is nothing, and at which count to ask another replica.
     private var silence = (count: 0, nextComparison: 2)
-    /// How many messages the server has that have not come, as far as it has said.
+    /// The number of messages that the server still has, as last reported.
     package private(set) var pending: UInt64
     private(set) var caution: Int
 
     var received: UInt64 { expectedConsumerSequence - 1 }
 
     private var heartbeat: Duration { jetStream.heartbeat }
-    /// How long the server keeps a pull. It takes no heartbeat that is longer than half of that.
+    /// How long the server keeps a pull. It accepts no heartbeat longer than half of that.
     private var expires: Duration { heartbeat * 3 }
 
-    /// Makes a consumer: everything stored from here on is delivered. As many messages as `caution` says are asked for
-    /// one by one; making it takes no longer than the limit, or than usual.
+    /// Creates the consumer: everything stored from here on is delivered. The first `caution` messages are requested
+    /// one by one. `limit` shortens the time limit of the request.
     package init(
         in stream: String, filter: String?, from start: StartPosition, caution: Int = 0, within limit: Duration? = nil,
         _ jetStream: JetStream, isolation actor: isolated (any Actor)? = #isolation
@@ -82,7 +81,7 @@ package final class LiveConsumer {
         self.stream = stream
         self.filter = filter
         self.caution = caution
-        // A reader that pauses for longer has a new consumer made behind its cursor when it goes on.
+        // A reader that pauses for longer continues with a new consumer, after its cursor.
         let configuration = ConsumerConfiguration.passing(from: start, filter: filter, for: .seconds(60))
         name = configuration.name
         pulls = OpenPulls(from: "\(stream).\(name)", messages: 4 * Self.batch, jetStream)
@@ -91,7 +90,7 @@ package final class LiveConsumer {
         let info = try await hasty.createConsumer(configuration, in: stream)
         (pendingAtStart, sequenceAtStart) = (info.pending, info.deliveredSequence)
         pending = info.pending
-        // A list of newest messages says nothing of what was stored between them.
+        // A list of newest messages does not cover what was stored between them.
         position = start == .lastPerSubject ? nil : info.deliveredSequence
         listed = start == .lastPerSubject ? info.pending : 0
         pulls.askForSingles(caution > 0)
@@ -103,7 +102,7 @@ package final class LiveConsumer {
         jetStream.discardConsumer(name, in: stream)
     }
 
-    /// Asks for more when half of what was asked for last has come, so that the server never waits for this side.
+    /// Requests more once half of the last request has arrived, so that the server never waits for this side.
     private func topUp() throws(NATSError) {
         let isBounded = expectedConsumerSequence > listed
         if caution > 0 {
@@ -118,12 +117,12 @@ package final class LiveConsumer {
         try pulls.add(count, isBounded: isBounded, expires: expires, heartbeat: heartbeat)
     }
 
-    /// Waits for messages, and takes those that are at hand then; none where no more come, for which ``ending`` has the
-    /// reason. Throws `timeout` at the deadline, and a failure once the messages before it were taken.
+    /// Waits for messages and returns those at hand; none if no more arrive, for the reason in ``ending``. Throws
+    /// `timeout` at the deadline, and a failure once the messages before it were returned.
     package func next(
         _ limits: BatchLimits, until deadline: NIODeadline? = nil, isolation actor: isolated (any Actor)? = #isolation
     ) async throws(NATSError) -> [StoredMessage] {
-        // Another task may go on where one was cancelled.
+        // Another task may continue after one was cancelled.
         if case .closed? = ending { ending = nil }
         var messages: [StoredMessage] = []
         var bytes = 0
@@ -138,7 +137,7 @@ package final class LiveConsumer {
                 try take(message, into: &messages, &bytes)
                 if limits.endsWhenCaughtUp, pending == 0 { break }
                 if ending == nil, messages.isEmpty, isComparisonDue, await hasFallenBehind(isolation: actor) {
-                    // What has come while the question was under way goes first.
+                    // A message that arrived meanwhile goes first.
                     if let late = arrived.popLast() { try take(late, into: &messages, &bytes) }
                     if messages.isEmpty { ending = .lost }
                 }
@@ -154,7 +153,7 @@ package final class LiveConsumer {
     private func refill(
         until deadline: NIODeadline?, gathering count: Int, isolation actor: isolated (any Actor)?
     ) async throws(NATSError) {
-        // Two missed heartbeats mean that the consumer is gone, whatever became of it.
+        // After two missed heartbeats the consumer counts as gone.
         let loss = NIODeadline.now() + .nanoseconds((heartbeat * 2).nanoseconds)
         do throws(NATSError) {
             try await pulls.buffer.refill(
@@ -193,9 +192,9 @@ package final class LiveConsumer {
             case .alive(let sent)?:
                 silence.count += 1
                 goOn(oneByOne: 0)
-                // What it has sent and what has come are the same, unless the last of it was lost on the way.
+                // A higher number means that the last messages were lost on the way.
                 if sent >= expectedConsumerSequence { ending = .lost }
-                // The server waits: what it had besides is gone from the stream.
+                // The server waits: any other messages that it had are gone from the stream.
                 pending = 0
                 return
             case .ended?, .tooSmall?: break
@@ -208,27 +207,25 @@ package final class LiveConsumer {
         try topUp()
     }
 
-    /// Whether another consumer is to be asked, as the server has said once more that there is nothing: after two
-    /// heartbeats of a consumer's life, four, eight and so on, so that a network's idle readers cost it next to
-    /// nothing.
+    /// Whether to ask another consumer, now that the server has again reported nothing: after two heartbeats of a
+    /// consumer's life, four, eight and so on, so that idle readers cost a network next to nothing.
     private var isComparisonDue: Bool {
         guard silence.count >= silence.nextComparison else { return false }
         silence.nextComparison *= 2
         return true
     }
 
-    /// Whether the stream has messages that this consumer says it has not. A consumer reads the copy of the server that
-    /// it lives on. Where that copy does not catch up with the others, it reports silence for as long; and servers have
-    /// passed over a message that was stored while they looked for it. A new consumer of a cluster lives on a server
-    /// that is drawn anew, and shows how many messages that one has.
+    /// Whether the stream has messages that this consumer denies. A consumer reads the replica of the server it lives
+    /// on, which may lag behind the others, and servers have missed a message that was stored while they looked for it.
+    /// In a cluster, a new consumer is placed at random and shows how many messages its replica has.
     private func hasFallenBehind(isolation actor: isolated (any Actor)?) async -> Bool {
         guard let position else { return false }
-        // Without an answer nothing is known; the next time is not far.
+        // Without an answer nothing is known; the next comparison is not far.
         let info = try? await jetStream.glance(at: stream, from: .sequence(position + 1), filter: filter)
         return info.map { $0.pending > 0 } ?? false
     }
 
-    /// Asks for so many more messages one by one, and then for many at once.
+    /// Requests this many more messages one by one before larger pulls.
     private func goOn(oneByOne count: Int) {
         let wasCautious = caution > 0
         caution = count

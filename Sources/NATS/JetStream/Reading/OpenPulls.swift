@@ -1,19 +1,18 @@
 import NIOCore
 
-/// The pull requests of one consumer that are under way. What comes for any of them comes into one buffer, in the order
-/// in which it arrives.
+/// The open pull requests of one consumer. Whatever arrives for any of them goes into one buffer, in order of arrival.
 ///
-/// Each has an inbox and a subscription of its own, which end with it: a server that reaches JetStream through an
-/// import keeps something for each request until its answers can no longer be received. A server serves waiting
-/// requests in turn, so their messages alternate. Together they ask for no more than the reader's buffer holds, so that
-/// a slow reader loses nothing.
+/// Each has its own inbox and subscription, which end with it: a server that reaches JetStream through an import keeps
+/// state for each request until its answers can no longer be received. A server serves waiting requests in turn, so
+/// their messages alternate. Together they request no more than the reader's buffer holds, so that a slow reader loses
+/// nothing.
 final class OpenPulls {
     private let jetStream: JetStream
     let subject: String
     let buffer: SubscriptionBuffer
     private(set) var budget: PullBudget
 
-    /// Pulls of `<stream>.<consumer>` for `bytes` each at most, of which so many messages may wait to be read.
+    /// Pulls of `<stream>.<consumer>` for at most `bytes` each, of which up to `messages` may wait to be read.
     init(from consumer: String, messages: Int, bytes: Int = .max, _ jetStream: JetStream) {
         self.jetStream = jetStream
         subject = jetStream.prefix + "CONSUMER.MSG.NEXT." + consumer
@@ -30,8 +29,8 @@ final class OpenPulls {
 
     var isEmpty: Bool { budget.pulls.isEmpty }
 
-    /// Sends a request for up to `count` messages and as many bytes as the budget has, or as are given. A bounded one
-    /// ends before a message that would make it more; with zero `expires` it takes only what is there.
+    /// Sends a request for up to `count` messages and the given number of bytes, or what the budget allows. A bounded
+    /// one ends before it would exceed the bytes; with zero `expires` it returns only what is there.
     func add(
         _ count: Int, bytes: Int? = nil, isBounded: Bool = true, expires: Duration, heartbeat: Duration? = nil
     ) throws(NATSError) {
@@ -54,8 +53,8 @@ final class OpenPulls {
 
     func askForSingles(_ isSingle: Bool) { budget.isSingle = isSingle }
 
-    /// Takes a stored message off what its request still allows. Returns whether it has ended its request early, as one
-    /// without headers and payload does on its way through an import: the server keeps back what would follow it.
+    /// Counts a stored message against its request. Returns whether it has ended the request early, as one without
+    /// headers and payload does when it passes an import: the server holds back what would follow.
     func received(_ message: NATSMessage) -> Bool {
         guard let index = index(of: message) else { return false }
         let source = budget.pulls[index].source
@@ -64,7 +63,7 @@ final class OpenPulls {
         return false
     }
 
-    /// What the server says of a request, which may end it; nil where the message says nothing.
+    /// The server's status for a request, which may end it; nil if the message is not one.
     func status(_ message: NATSMessage) throws(NATSError) -> PullStatus? {
         guard let status = PullStatus(message) else { return nil }
         if status == .ended || status == .tooSmall, let index = index(of: message) {
@@ -79,18 +78,18 @@ final class OpenPulls {
     }
 }
 
-/// What the server says of a pull in place of a message.
+/// The server's status for a pull, in place of a message.
 enum PullStatus: Equatable {
-    /// It goes on waiting; its consumer has sent so many messages, where the server says so.
+    /// The pull still waits; `sent` is the number of messages that its consumer has sent, 0 if the server does not
+    /// tell.
     case alive(sent: UInt64)
-    /// Its time is up, there is nothing for it, or it has brought as many messages as it asked for.
+    /// Its time has passed, there is nothing for it, or it has delivered all messages that it asked for.
     case ended
-    /// The next message does not fit into what is left of its bytes.
+    /// The next message does not fit into the rest of its bytes.
     case tooSmall
-    /// Nobody has heard it: the consumer is gone, or this server does not know of it yet, as a cluster's other servers
-    /// may not where one has just made it.
+    /// No consumer received it: it is gone, or this server of the cluster does not know of it yet.
     case unheard
-    /// It was refused, or what it asked is gone.
+    /// It was refused, or its consumer is gone.
     case failed(JetStreamFailure)
 
     init?(_ message: NATSMessage) {

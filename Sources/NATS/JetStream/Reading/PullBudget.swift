@@ -1,45 +1,45 @@
-/// How much the pulls of one reader may bring, in messages and in bytes: a pure value.
+/// How much the pulls of one reader may deliver, in messages and bytes, as a pure value.
 ///
-/// The server ends a pull before a message that does not fit into what is left of its bytes. Where the pull has brought
-/// nothing until then, the message is larger than all of it, and the next pull asks for twice as much; after such
-/// messages pulls ask for the usual again. A pull whose bytes are used up to the last one ends without a word.
+/// The server ends a pull before a message that does not fit into the rest of its bytes. If the pull has delivered
+/// nothing, that message is larger than the pull, and the next pull requests twice as much; after such messages pulls
+/// return to the usual size. A pull that uses its bytes up exactly ends without a status.
 struct PullBudget {
     struct Pull {
         let source: UInt64
         let bytes: Int
-        /// Whether the server knows of that bound.
+        /// Whether the server knows that limit.
         let isBounded: Bool
         var messagesLeft: Int
         var bytesLeft: Int
-        /// The size of the largest message that it has brought; 0 for none.
+        /// The size of the largest message delivered; 0 for none.
         var largest = 0
     }
 
-    /// What a pull asks for where no message is larger: so much that the next one arrives while it is being served.
+    /// The bytes that a pull requests if no message is larger: enough for the next request to arrive in time.
     static let usualBytes = 4 << 20
 
     private let asked: Int
     private let usual: Int
-    /// Whether each pull asks for a single message, so that there are many at a time, each for few bytes.
+    /// Whether each pull requests a single message, so that there are many pulls of few bytes each.
     var isSingle = false { didSet { next = least } }
-    /// The most that one pull may ask for, so that any message fits that a server takes by its standard settings.
+    /// The most that one pull may request: enough for any message that a server accepts by default.
     let largest: Int
     private(set) var pulls: [Pull] = []
-    /// Messages that all of them together still allow.
+    /// The messages that all of them together still allow.
     private(set) var messages = 0
-    /// Bytes that all of them together still allow.
+    /// The bytes that all of them together still allow.
     private(set) var bytes = 0
     private(set) var next: Int
 
-    /// What a pull asks for that asks for a single message, where none is larger.
+    /// The bytes that a pull for a single message requests if none is larger.
     private static let singleBytes = 16 << 10
-    /// So many pulls for a single message may be under way: a server lets 512 requests of a consumer wait.
+    /// The most pulls for a single message at a time: a server lets 512 requests of a consumer wait.
     static let singles = 384
     private var least: Int { isSingle ? min(Self.singleBytes, usual) : usual }
 
-    /// Creates a budget without pulls. The largest payload is what the server takes now; the stream may hold larger
-    /// ones. A pull asks for `asked` bytes where no message is larger, or for `most`; all together ask for twice as
-    /// many, unless a single one has to ask for more.
+    /// Creates a budget without pulls. The largest payload is the server's present limit; the stream may hold larger
+    /// messages. A pull requests `asked` bytes, at most `most`, unless a message is larger; all together request at
+    /// most twice `asked`, unless a single one needs more.
     init(maximumPayload: Int, asked: Int = PullBudget.usualBytes, most: Int = .max) {
         largest = max(64 << 20, min(maximumPayload, Int(Int32.max))) + 64 << 10
         self.asked = asked
@@ -47,31 +47,31 @@ struct PullBudget {
         next = self.usual
     }
 
-    /// What the server counts of a message.
+    /// The size of a message as the server counts it.
     @inline(__always)
     static func size(of message: NATSMessage) -> Int {
         message.content.readableBytes + message.subject.utf8.count + (message.reply?.utf8.count ?? 0)
     }
 
-    /// A buffer that holds whatever the pulls bring, and what the server says of them.
+    /// The limits of a buffer that holds everything the pulls may deliver, and their statuses.
     func bufferLimits(messages: Int) -> BufferLimits {
         BufferLimits(messages: messages, bytes: largest + 1 << 20, overflow: .dropNewest)
     }
 
-    /// Whether it is time for another pull of so many messages: when half of what one brings is left, so that the
-    /// server does not wait for this side, and only within the total.
+    /// Whether it is time for another pull of `count` messages: when half of one is left, so that the server does not
+    /// wait for this side, and only within the total.
     @inline(__always)
     func wantsPull(of count: Int) -> Bool {
         guard messages <= count / 2 || bytes <= next / 2 else { return false }
         return pulls.isEmpty || (bytes + next <= 2 * asked && messages <= 2 * count)
     }
 
-    /// Whether another pull for a single message is to be sent, where so many may be under way.
+    /// Whether to send another pull for a single message, with at most `count` of them open.
     func wantsSingle(of count: Int) -> Bool {
         pulls.isEmpty || messages < count && bytes + next <= 2 * asked
     }
 
-    /// A pull was sent; one that does not name its bytes is expected to bring these.
+    /// A pull was sent; without a limit of its own it is expected to deliver at most these bytes.
     mutating func began(_ source: UInt64, messages: Int, bytes: Int, isBounded: Bool = true) {
         pulls.append(
             Pull(source: source, bytes: bytes, isBounded: isBounded, messagesLeft: messages, bytesLeft: bytes))
@@ -79,10 +79,10 @@ struct PullBudget {
         self.bytes += bytes
     }
 
-    /// A pull has brought a message; returns whether it has ended with that one.
+    /// A pull has delivered a message; returns whether the pull has ended with it.
     mutating func received(_ size: Int, at index: Int) -> Bool {
         let pull = pulls[index]
-        // Only with exactly as many bytes as were left the server ends it; what it counts otherwise it says.
+        // The server ends a pull without a status only if its bytes are used up exactly.
         let isUsedUp = pull.isBounded && size == pull.bytesLeft
         let spent = pull.isBounded ? min(size, pull.bytesLeft) : 0
         pulls[index].messagesLeft -= 1
@@ -95,8 +95,8 @@ struct PullBudget {
         return true
     }
 
-    /// The server said that a pull has ended; `isTooSmall` if the next message does not fit into what was left of its
-    /// bytes. Throws `jetStream` for a message that no pull can bring.
+    /// The server has ended a pull; `isTooSmall` if the next message does not fit into the rest of its bytes. Throws
+    /// `jetStream` for a message that no pull can deliver.
     mutating func ended(at index: Int, isTooSmall: Bool) throws(NATSError) {
         let pull = pulls[index]
         remove(index)
@@ -112,7 +112,7 @@ struct PullBudget {
         let pull = pulls.remove(at: index)
         messages -= pull.messagesLeft
         bytes -= pull.bytesLeft
-        // Large messages seldom come alone, but the server is to have no more than one of them ready.
+        // Large messages are seldom alone, but the server should have no more than one of them ready.
         if pull.largest > 0 { next = min(largest, max(least, pull.largest / 4 * 5)) }
     }
 }

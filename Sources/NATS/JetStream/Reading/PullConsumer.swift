@@ -1,7 +1,6 @@
 import NIOCore
 
-/// Fetches messages of one consumer in batches. Each takes a request for every few MiB, over an inbox of its own that
-/// ends with it.
+/// Fetches messages of one consumer in batches, with one request for every few MiB, each with an inbox of its own.
 public struct PullConsumer: Sendable {
     private let jetStream: JetStream
     private let stream: String
@@ -14,37 +13,37 @@ public struct PullConsumer: Sendable {
         self.consumer = try jetStream.name(consumer)
     }
 
-    /// Fetches up to `batch` messages, waiting at most `expires` for all of them; zero takes only what is there.
+    /// Fetches up to `batch` messages, waiting at most `expires` for all of them; zero returns only those that are
+    /// there.
     ///
-    /// - Returns: the messages in order; empty when none came. Those that came before a failure are returned, and the
-    ///   failure is the next call's.
-    /// - Throws: `noResponders` where the consumer is gone, or where the server does not know of it yet, as another one
-    ///   of its cluster has just made it; ``NATSError/jetStream(_:)`` with the server's refusal.
+    /// - Returns: The messages in order; empty if there were none. Messages that arrived before a failure are returned,
+    ///   and the next call throws the failure.
+    /// - Throws: `noResponders` if the consumer is gone, or the server does not know yet of one that another server of
+    ///   its cluster has just created; ``NATSError/jetStream(_:)`` with the server's refusal.
     public func fetch(_ batch: Int, expires: Duration = .zero) async throws(NATSError) -> [StoredMessage] {
         var messages: [StoredMessage] = []
         do throws(NATSError) {
-            // What a message without bytes keeps back would come again only after its time.
+            // Messages that an empty one holds back would be delivered again only after the acknowledgement wait.
             let isImported = jetStream.isImported
             try await fetch(
                 max(1, batch), expires: expires, oneByOne: isImported, isWhole: !isImported, into: &messages)
         } catch {
-            // Messages that want their own acknowledgement would be delivered again only after their time, and count as
-            // tried.
+            // Unacknowledged messages would be delivered again only after their wait, and count as tried.
             if messages.isEmpty { throw error }
         }
         return messages
     }
 
-    /// So many messages at most are asked for at once, as the buffer between the socket and this reader is bounded.
+    /// The most messages in one request, because the buffer between the socket and this reader is limited.
     private static let largestPull = 32_768
     /// How long a server waits for a message that it has announced and that was deleted since.
     private static let patience = Duration.seconds(1)
 
-    /// As the public form, and throws what happens midway, too. What is in `messages` counts; a message that would make
-    /// all of them more than so many bytes ends it, unless it is the first. One by one, messages are asked for as many
-    /// at a time as there are, and more may be taken from the consumer than the bytes allow. Otherwise there is one
-    /// request at a time, and a message without headers and payload may end it, but not where `isWhole` says so, as
-    /// JetStream is no import. Returns whether such a message has ended a request, so that what follows it is lost.
+    /// As the public form, but also throws failures midway. Messages already in `messages` count. A message that would
+    /// exceed `bytes` in all ends the fetch, unless it is the first. With `oneByOne`, each message has a request of its
+    /// own, and more may be taken from the consumer than the bytes allow. Otherwise there is one request at a time,
+    /// which a message without headers and payload may end, except with `isWhole`, for JetStream without imports.
+    /// Returns whether such a message has ended a request, so that what follows it is lost.
     @discardableResult
     func fetch(
         _ batch: Int, bytes: Int = .max, expires: Duration, oneByOne: Bool = false, isWhole: Bool = false,
@@ -55,14 +54,14 @@ public struct PullConsumer: Sendable {
         let room = oneByOne ? 2 * PullBudget.singles : 2 * Self.largestPull
         let pulls = OpenPulls(from: "\(stream).\(consumer)", messages: room, bytes: bytes, jetStream)
         pulls.askForSingles(oneByOne)
-        // Where all has come, the connection is there still.
+        // After a complete answer the connection is still open, and this does nothing.
         defer { jetStream.readerEnded() }
         messages.reserveCapacity(min(batch, 1_000))
         var brought = messages.reduce(0) { $0 + $1.size }
-        // What has come and was not read yet, the next one last.
+        // Messages that arrived and were not read yet, the next one last.
         var arrived: [NATSMessage] = []
-        // How many messages the server has still. A request that is alone finds out, and is answered at once; where
-        // there are more requests than messages, servers forget to tell some of them.
+        // How many messages the server still has. A request that is alone finds out and is answered at once; with more
+        // requests than messages, servers leave some requests unanswered.
         var (pending, isAlone) = (UInt64(0), true)
         while messages.count < batch, brought < bytes {
             if oneByOne || pulls.isEmpty {
@@ -76,7 +75,7 @@ public struct PullConsumer: Sendable {
                         try pulls.add(1, expires: expires > .zero ? left : isAlone ? .zero : Self.patience)
                     }
                 } else if mayAsk {
-                    // The first message comes however large it is, and then alone.
+                    // The first message is delivered whatever its size, a large one alone.
                     let size = messages.isEmpty ? pulls.budget.next : min(pulls.budget.next, bytes - brought)
                     let isLarge = size > bytes - brought
                     let count = isLarge ? 1 : min(batch - messages.count, Self.largestPull)

@@ -1,13 +1,12 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// How many bytes the readers of one client ask a server for at once.
+/// How many bytes the readers of one client request from a server at once.
 ///
-/// A server cuts off a client for which more waits than its `max_pending`. It does not tell that limit, only that it is
-/// at least the largest message that it takes. What it is writing counts until that write has ended, even if this side
-/// has read it and asked for more: up to two and a half pulls count at once, so that one has a third. Several readers
-/// of one connection may still ask for too much between them: each asks for half as much after such a cut, for some
-/// minutes.
+/// A server cuts off a client once more than its `max_pending` waits for it. It does not tell that limit, only that it
+/// is at least the largest message that it accepts. What it is writing counts until that write ends, even if this side
+/// has read it and requested more: up to two and a half pulls count at once, so each gets a third. Several readers of
+/// one connection may still request too much together: after such a cut, each requests half as much for some minutes.
 package final class PullLimit: Sendable {
     private struct State {
         var halvings = 0
@@ -28,7 +27,7 @@ package final class PullLimit: Sendable {
         return max(Self.least, min(PullBudget.usualBytes, maximumPayload / 3) >> halvings)
     }
 
-    /// A connection was cut off while the server had more for a reader.
+    /// The connection was cut off while the server had more for a reader.
     package func wasCut(at now: NIODeadline = .now()) {
         state.withLockedValue { state in
             state.halvings = min(state.halvings + 1, 6)
@@ -40,7 +39,7 @@ package final class PullLimit: Sendable {
 extension JetStream {
     var pullBytes: Int { pullLimit.bytes(maximumPayload: connection.maximumPayload) }
 
-    /// A reader for whom the server had more ends: takes in where that is because the server cut off the connection.
+    /// A reader for which the server had more has ended: notes whether the server cut off the connection.
     func readerEnded() {
         switch connection.core.endReason {
         case .closedByServer, .connectionLost: if connection.core.claimCut() { pullLimit.wasCut() }

@@ -1,20 +1,20 @@
 import NIOCore
 
-/// A message of a stream, with its place in it.
+/// A message of a stream, with its sequence there.
 public struct StoredMessage: Sendable {
-    /// Where what it says stands. A reader of many messages copies each several times, so nothing is kept twice.
+    /// The source of the contents. A reader of many messages copies each several times, so nothing is stored twice.
     private enum Content: Sendable {
-        /// In the message that a consumer delivered.
+        /// The message that a consumer delivered.
         case delivered(NATSMessage)
         case parts(subject: String, headers: NATSHeaders, payload: ByteBuffer)
     }
 
     private let content: Content
-    /// Its place in the stream.
+    /// Its sequence in the stream.
     public let sequence: UInt64
     /// When the stream stored it, by the server's clock.
     public let time: ServerTime
-    /// How many matching messages the stream held behind it when it was delivered; nil when not known.
+    /// The number of matching messages after it at the time of delivery; nil if unknown.
     public let pending: UInt64?
 
     /// The subject it was published to.
@@ -25,7 +25,7 @@ public struct StoredMessage: Sendable {
         }
     }
 
-    /// Its headers, read when they are asked for.
+    /// Its headers, parsed on each access.
     public var headers: NATSHeaders {
         switch content {
         case .delivered(let message): message.headers
@@ -41,12 +41,12 @@ public struct StoredMessage: Sendable {
         }
     }
 
-    /// Where an acknowledgement goes, for consumers that expect one.
+    /// The subject for an acknowledgement, if the consumer expects one.
     public var acknowledgementSubject: String? {
         if case .delivered(let message) = content { message.reply } else { nil }
     }
 
-    /// How much it counts where bytes are limited: its subjects, headers and payload as they came.
+    /// Its size against limits of bytes: subjects, headers and payload as they arrived.
     package var size: Int {
         switch content {
         case .delivered(let message): PullBudget.size(of: message)
@@ -56,9 +56,9 @@ public struct StoredMessage: Sendable {
         }
     }
 
-    /// As ``size`` of the message whose headers alone were read as this one.
+    /// The ``size`` of the entire message, if only its headers were read.
     package var sizeWithPayload: Int {
-        // The server's own word comes last.
+        // The server's own header comes last.
         let payload = headers.values(for: "Nats-Msg-Size").last.flatMap { Int($0) } ?? 0
         return size + min(max(0, payload), Int(Int32.max))
     }
@@ -78,7 +78,7 @@ public struct StoredMessage: Sendable {
     }
 }
 
-/// What the reply subject of a delivered message says: 9 tokens, or from 11 on with domain and account.
+/// The reply subject of a delivered message, parsed: 9 tokens, or 11 and more with domain and account.
 struct DeliveryPlace: Equatable {
     var streamSequence: UInt64
     var consumerSequence: UInt64
