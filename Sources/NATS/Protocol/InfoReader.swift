@@ -1,25 +1,25 @@
 import Platform
 
-/// Reads the JSON of INFO: an object with a few fields that a client knows and others that it does not.
+/// Parses the JSON of INFO: an object with a few fields that a client knows and others that it does not.
 ///
-/// Connecting takes a few hundred microseconds, of which a general JSON decoder would be a good part.
+/// Connecting takes a few hundred microseconds, of which a general JSON decoder would use a good part.
 struct InfoReader {
     fileprivate enum Value {
         case text(String)
         case number(Int)
         case truth(Bool)
         case texts([String])
-        /// Any other value, of which only the end matters.
+        /// Any other value; only its end matters.
         case other
     }
 
-    /// No server nests so deep; this bounds the stack.
+    /// No server nests this deep; the limit protects the stack.
     private static let maximumDepth = 32
 
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
 
-    /// Takes in what the text says; false for what is no JSON object.
+    /// Parses the text into `info`; false if it is no JSON object.
     static func read(_ json: [UInt8], into info: inout ServerInfo) -> Bool {
         json.withUnsafeBytes { bytes in
             var reader = InfoReader(bytes: bytes)
@@ -29,7 +29,7 @@ struct InfoReader {
         }
     }
 
-    /// Reads an object and hands over its fields; false for what is none.
+    /// Parses an object and passes on its fields; false if it is none.
     private mutating func object(depth: Int, _ field: (String, Value) -> Void) -> Bool {
         guard depth < Self.maximumDepth, take("{") else { return false }
         if take("}") { return true }
@@ -40,14 +40,14 @@ struct InfoReader {
         return take("}")
     }
 
-    /// Reads a list, of which a client wants the texts.
+    /// Parses a list, of which a client needs the texts.
     private mutating func list(depth: Int) -> Value? {
         guard depth < Self.maximumDepth, take("[") else { return nil }
         var texts: [String] = []
         if take("]") { return .texts(texts) }
         repeat {
             guard let value = value(depth: depth + 1) else { return nil }
-            // A list of a million is not made to take the first of them.
+            // A list of a million entries is not stored only to use the first ones.
             if case .text(let text) = value, texts.count < ServerInfo.maximumConnectURLs,
                 text.utf8.count <= ServerInfo.maximumText
             {
@@ -125,8 +125,8 @@ struct InfoReader {
 }
 
 extension ServerInfo {
-    /// Takes in a field, unless it is too long or of a type that it does not have: servers of different versions send
-    /// different ones. An empty list or identity is no news.
+    /// Sets a field unless its value is too long or of a wrong type: servers of different versions send different
+    /// types. An empty list or identity is ignored.
     fileprivate mutating func take(_ value: InfoReader.Value, for key: String) {
         if case .text(let text) = value, text.utf8.count > Self.maximumText { return }
         switch (key, value) {
@@ -136,7 +136,7 @@ extension ServerInfo {
         case ("host", .text(let text)): host = text
         case ("port", .number(let number)): port = number
         case ("headers", .truth(let truth)): supportsHeaders = truth
-        // A server that is configured without a limit says −1.
+        // A server without a limit sends −1.
         case ("max_payload", .number(let number)):
             maximumPayload = number < 0 ? ProtocolDecoder.maximumContent : number
         case ("jetstream", .truth(let truth)): hasJetStream = truth

@@ -1,8 +1,8 @@
-/// Everything that can go wrong between this client and a NATS server.
+/// Any failure between this client and a NATS server.
 ///
-/// The texts say what happened and, where the caller can act, what to do next. They never contain a credential.
+/// The texts say what happened and, if the caller can act, what to do next. They never contain a credential.
 public enum NATSError: Error, Sendable, Hashable {
-    /// An address, option or argument cannot be used; the text says which and why. Thrown before any I/O.
+    /// An address, option or argument is invalid; the text says which and why. Thrown before any I/O.
     case invalidArgument(String)
     /// The subject breaks the rules for its use (empty token, white space, or a wildcard in a publish).
     case invalidSubject(String)
@@ -10,41 +10,41 @@ public enum NATSError: Error, Sendable, Hashable {
     case unresolvableHost(String)
     /// Nothing listens at the address, or a firewall refused it.
     case connectionRefused(String)
-    /// The address could not be reached for another reason of the network.
+    /// The address could not be reached for another network reason.
     case unreachable(String)
-    /// The proxy does not work: nothing listens there, it refuses, or it is no proxy; the text says which proxy and
-    /// what. Trouble on the way to it has the same cases as trouble on the way to a server; a server that a working
-    /// proxy cannot reach is `unreachable` or `connectionRefused`.
+    /// The proxy does not work: nothing listens there, it refuses, or it is no proxy; the text names it. A network
+    /// failure on the way to the proxy has the same cases as one on the way to a server; a server that a working proxy
+    /// cannot reach is `unreachable` or `connectionRefused`.
     case proxy(String)
     /// The server did not answer in time; the text names the step.
     case timeout(String)
     /// The TLS handshake failed (unknown authority, wrong name, expired certificate, plain text peer …).
     case tls(String)
-    /// The server insists on TLS and this client was not set up for it.
+    /// The server requires TLS, and this client is not configured for it.
     case tlsRequired
-    /// The server wants TLS before its first word, which this client waits for; the text is the server's address.
+    /// The server wants TLS before INFO, which this client waits for; the text is the server's address.
     case tlsFirst(String)
-    /// The server speaks before TLS, and this client begins with TLS; the text is the server's address.
+    /// The server sends INFO before TLS, but this client starts with TLS; the text is the server's address.
     case speaksBeforeTLS(String)
     /// The server refused the credentials, or withdrew them while connected.
     case authorization(AuthorizationFailure)
-    /// The server allows no further connection at the moment; trying again later can succeed.
+    /// The server accepts no further connection at the moment; a later attempt can succeed.
     case connectionLimit(String)
     /// The user's permissions forbid publishing to this subject.
     case publishNotPermitted(subject: String)
     /// The user's permissions forbid subscribing to this subject.
     case subscribeNotPermitted(subject: String)
-    /// Account or user may hold no further subscription.
+    /// The account or user may have no further subscription.
     case subscriptionLimit
-    /// The message is larger than the server takes; both figures in bytes.
+    /// The message is larger than the server accepts; both figures in bytes.
     case payloadTooLarge(bytes: Int, limit: Int)
-    /// The outbound buffer is full because the link is slower than the publisher; await `drained()` and go on.
+    /// The outbound buffer is full because the link is slower than the publisher; await `drained()` and continue.
     case outboundBufferFull(bytes: Int)
     /// The subject of a request has no subscriber.
     case noResponders(subject: String)
     /// The server stopped answering pings.
     case staleConnection
-    /// The server closed this connection; the text is its reason when it gave one.
+    /// The server closed this connection; the text is its reason, if it gave one.
     case closedByServer(String?)
     /// The connection broke; the text is the system's reason.
     case connectionLost(String)
@@ -57,7 +57,7 @@ public enum NATSError: Error, Sendable, Hashable {
     /// A JetStream or key-value call was refused by the server.
     case jetStream(JetStreamFailure)
 
-    /// Why the server refused credentials. NATS tells an expired login from the rest only while connected.
+    /// Why the server refused the credentials. NATS distinguishes an expired login from others only while connected.
     public enum AuthorizationFailure: String, CaseIterable, Sendable, Hashable {
         /// Refused at login: unknown, malformed, expired or revoked credentials, or an unknown account.
         case violation = "Authorization Violation"
@@ -85,13 +85,13 @@ public enum NATSError: Error, Sendable, Hashable {
     }
 }
 
-/// A refusal by JetStream, with the server's own codes (ADR-1; `err_code` is the precise one).
+/// A refusal by JetStream, with the server's codes (ADR-1; `err_code` is the precise one).
 public struct JetStreamFailure: Sendable, Hashable {
     /// The HTTP-like class: 400, 404, 503 …
     public var code: Int
-    /// The precise code, such as 10059 "stream not found"; 0 when the server gave none.
+    /// The precise code, such as 10059 "stream not found"; 0 if the server gave none.
     public var errorCode: Int
-    /// The server's words.
+    /// The server's text.
     public var text: String
 
     /// Creates a failure from the server's three fields.
@@ -101,7 +101,7 @@ public struct JetStreamFailure: Sendable, Hashable {
         self.text = text
     }
 
-    /// Whether the cause passes by itself (no leader, insufficient resources, time-out on the server).
+    /// Whether the cause is temporary (no leader, insufficient resources, timeout on the server).
     public var isRetryable: Bool {
         switch errorCode {
         // JetStream is off for the account, or altogether.
@@ -113,11 +113,11 @@ public struct JetStreamFailure: Sendable, Hashable {
     /// The same message was sent before, and the servers of a cluster have not agreed on it yet.
     package static let notStoredYet = JetStreamFailure(
         code: 409, errorCode: 10_158, text: "the message is known and not stored yet")
-    /// Whether the stream has as many messages, or bytes, as it may have, and takes nothing new. Only the text tells it
-    /// from a store that fails for another reason.
+    /// Whether the stream has reached its limit of messages or bytes and accepts nothing new. Only the text
+    /// distinguishes this from a store that fails for another reason.
     public var meansFullStream: Bool { errorCode == 10_077 && text.contains("maximum") }
-    /// Whether the message that was asked for, or was to be deleted, does not exist. For a deletion, server 2.9 uses
-    /// the code that also means a stream without deletion (10057); only its text tells the two apart.
+    /// Whether the message to read or delete does not exist. For a deletion, server 2.9 uses the code that also means a
+    /// stream without deletion (10057); only its text distinguishes the two.
     public var meansMissingMessage: Bool {
         switch errorCode {
         case Self.sequenceNotFound, Self.noMessageFound: return true
@@ -135,7 +135,7 @@ public struct JetStreamFailure: Sendable, Hashable {
     public static let sequenceNotFound = 10043
     /// An expected last sequence did not match.
     public static let wrongLastSequence = 10071
-    /// The stream takes no message that replaces those before it.
+    /// The stream accepts no message that replaces earlier ones.
     public static let rollupRefused = 10111
     /// A stream of that name exists with another configuration.
     public static let streamNameInUse = 10058

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The headers of a message: names with values, in order, names case-sensitive (ADR-4). A name may come several times.
+/// The headers of a message: names and values in order, names case-sensitive (ADR-4). A name may occur several times.
 public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     private var fields: [Field] = []
 
@@ -17,13 +17,13 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         fields = elements.map { Field(name: $0.0, value: $0.1) }
     }
 
-    /// Whether there is no header at all.
+    /// Whether there are no headers.
     public var isEmpty: Bool { fields.isEmpty }
 
-    /// How many fields there are, repeated names counted each time.
+    /// The number of fields; a repeated name counts each time.
     public var count: Int { fields.count }
 
-    /// The first value of a name; setting replaces all its values, `nil` removes them.
+    /// The first value of a name. Setting replaces all its values; `nil` removes them.
     public subscript(name: String) -> String? {
         get { fields.first { $0.name == name }?.value }
         set {
@@ -40,12 +40,12 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// All names with their values, in order.
     public var pairs: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
 
-    /// Adds a field and keeps those of the same name.
+    /// Adds a field, keeping others of the same name.
     public mutating func append(_ value: String, for name: String) {
         fields.append(Field(name: name, value: value))
     }
 
-    /// Whether every field can be written without changing the frame around it.
+    /// Whether every field can be written without breaking the frame.
     var isWritable: Bool {
         fields.allSatisfy { field in
             !field.name.isEmpty
@@ -54,7 +54,7 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Whether a text can stand behind a header's name without changing the frame around it.
+    /// Whether a header can have this value without breaking the frame.
     static func isWritable(value: String) -> Bool {
         var value = value
         return value.withUTF8 { bytes in
@@ -63,7 +63,7 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The block as it is written on the wire; nil without a header. Throws for one that changes the frame around it.
+    /// The block in its wire form; nil without headers. Throws if a field would break the frame.
     func block() throws(NATSError) -> ByteBuffer? {
         guard !isEmpty else { return nil }
         guard isWritable else {
@@ -74,7 +74,7 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         return buffer
     }
 
-    /// Appends the header block as it is written on the wire, with its closing empty line.
+    /// Appends the header block in its wire form, including the closing empty line.
     func write(into buffer: inout ByteBuffer) {
         buffer.writeStaticString("NATS/1.0\r\n")
         for field in fields {
@@ -87,17 +87,17 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// A header block of a received message: status line and fields, read only when they are asked for.
+/// The header block of a received message: status line and fields, parsed only on demand.
 struct HeaderBlock {
     var status: Int?
     var statusText: String?
     var headers = NATSHeaders()
 
-    /// More fields than a well-meaning sender writes. Those after them are left out: a field of a few bytes takes many
-    /// times as much memory once it is read.
+    /// More fields than a benign sender writes. Further ones are dropped: a field of a few bytes takes many times as
+    /// much memory once it is parsed.
     static let maximumFields = 4_096
 
-    /// Reads a block. Damaged lines are left out: one bad field must not cost the message.
+    /// Parses a block. Damaged lines are dropped: one bad field must not cost the message.
     init(_ buffer: ByteBuffer) {
         buffer.withUnsafeReadableBytes { bytes in
             var rest = bytes[...]

@@ -1,7 +1,7 @@
 import NIOCore
 import Platform
 
-/// Takes what the decoder finds. The raw text is valid only during the call.
+/// Receives what the decoder finds. The raw text is valid only during the call.
 package protocol ProtocolSink: AnyObject {
     func received(
         sid: UInt64, subject: UnsafeRawBufferPointer, reply: UnsafeRawBufferPointer?, headerLength: Int,
@@ -12,12 +12,12 @@ package protocol ProtocolSink: AnyObject {
     func receivedError(_ text: String)
 }
 
-/// Reads the server's half of the protocol from chunks cut anywhere.
+/// Decodes the server's half of the protocol from chunks cut anywhere.
 ///
-/// Complete frames are handed over as slices of the chunk, without copying. Only what a cut leaves behind is copied:
-/// part of a control line, or the part of a payload that has come so far.
+/// Complete frames are passed on as slices of the chunk, without copying. Only the remainder of a cut is copied: part
+/// of a control line, or the part of a payload that has arrived.
 package struct ProtocolDecoder {
-    /// INFO lines of large clusters are the longest; beyond this the peer is not a NATS server.
+    /// INFO of large clusters is the longest line; beyond this the peer is no NATS server.
     static let maximumControlLine = 1 << 20
     /// No server is configured for more; a larger claim is refused before anything is allocated for it.
     static let maximumContent = 64 << 20
@@ -33,7 +33,7 @@ package struct ProtocolDecoder {
         var reply: [UInt8]?
         var headerLength: Int
         var contentLength: Int
-        /// Content and closing CRLF as far as they have come.
+        /// The content and the closing CRLF as far as they have arrived.
         var collected = ByteBuffer()
 
         init(_ frame: MessageFrame, _ begun: Slice<UnsafeRawBufferPointer>) {
@@ -42,13 +42,13 @@ package struct ProtocolDecoder {
             reply = frame.reply.map { Array($0) }
             headerLength = frame.headerLength
             contentLength = frame.contentLength
-            // Of a long message the rest of the room comes as its bytes do: a claim alone is worth nothing.
+            // For a long message, further room is allocated as its bytes arrive: a claim alone proves nothing.
             collected.reserveCapacity(min(contentLength + 2, 1 << 20))
             collected.writeBytes(begun)
         }
     }
 
-    /// Reads one chunk. After a failure the decoder is of no further use: the stream has lost its frame.
+    /// Decodes one chunk. After a failure the decoder is useless: it no longer knows where frames begin.
     package mutating func decode<Sink: ProtocolSink>(_ chunk: ByteBuffer, into sink: Sink) throws(NATSError) {
         var chunk = chunk
         if partialMessage != nil {
@@ -160,7 +160,7 @@ package struct ProtocolDecoder {
 
     // MARK: Lines
 
-    /// Length of the first line with its line feed, or nil when the line is not complete.
+    /// The length of the first line with its line feed; nil if the line is incomplete.
     @inline(__always)
     private static func lineLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard let base = bytes.baseAddress, let found = memchr(base, 0x0A, bytes.count) else { return nil }
@@ -175,7 +175,7 @@ package struct ProtocolDecoder {
         var contentLength: Int
     }
 
-    /// Reads `MSG` and `HMSG` lines; nil for every other line.
+    /// Parses `MSG` and `HMSG` lines; nil for any other line.
     @inline(__always)
     private static func messageFrame(_ line: UnsafeRawBufferPointer) throws(NATSError) -> MessageFrame? {
         guard line.count > 4 else { return nil }
@@ -190,7 +190,7 @@ package struct ProtocolDecoder {
             hasHeaders = true
         default: return nil
         }
-        // Up to five words; a word ends at a blank or tab, and runs of them count once.
+        // Up to five words, separated by runs of blanks and tabs.
         var words = Words()
         let end = line.count
         while position < end {
@@ -267,7 +267,7 @@ package struct ProtocolDecoder {
         return value
     }
 
-    /// The places of up to five words, without an allocation.
+    /// The ranges of up to five words, without an allocation.
     private struct Words {
         private var storage: (Range<Int>, Range<Int>, Range<Int>, Range<Int>, Range<Int>) = (
             0..<0, 0..<0, 0..<0, 0..<0, 0..<0

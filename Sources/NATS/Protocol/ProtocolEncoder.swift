@@ -33,7 +33,7 @@ enum ProtocolEncoder {
         }
     }
 
-    /// What stands before and after a message's id in a header block of its own.
+    /// The header block around a message's id.
     private static let idOpening: StaticString = "NATS/1.0\r\nNats-Msg-Id: "
     private static let idClosing: StaticString = "\r\n\r\n"
 
@@ -41,8 +41,8 @@ enum ProtocolEncoder {
         idOpening.utf8CodeUnitCount + messageID.utf8.count + idClosing.utf8CodeUnitCount
     }
 
-    /// Appends an HPUB frame whose one header is the message's id, and whose answer comes to a subject of stem and
-    /// token. This is what each message for a stream is, so nothing is made on the way that only holds a part of it.
+    /// Appends an HPUB frame whose only header is the message's id, with a reply subject of stem and token. Every
+    /// message for a stream has this form, so no intermediate values are allocated.
     @inline(__always)
     static func writePublish(
         _ payload: some PublishPayload, messageID: String, subject: String, stem: String, token: RequestToken,
@@ -81,7 +81,7 @@ enum ProtocolEncoder {
     }
 }
 
-/// Bytes that are published: an array or a buffer.
+/// Bytes to publish: an array or a buffer.
 protocol PublishPayload {
     var count: Int { get }
     func withBytes(_ body: (UnsafeRawBufferPointer) -> Void)
@@ -102,7 +102,7 @@ private struct RawWriter {
     let target: UnsafeMutableRawBufferPointer
     var count = 0
 
-    /// The next bytes, for others to fill.
+    /// The next bytes, for the caller to fill.
     @inline(__always)
     mutating func room(for length: Int) -> UnsafeMutableRawBufferPointer {
         defer { count += length }
@@ -148,7 +148,7 @@ private struct RawWriter {
             digits += 1
             bound &*= 10
         }
-        // From the last digit on: a division by a constant is a multiplication.
+        // From the last digit on: dividing by a constant is a multiplication.
         var position = count + digits
         repeat {
             position -= 1

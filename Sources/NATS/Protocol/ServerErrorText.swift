@@ -1,16 +1,16 @@
-/// What a `-ERR` line of the server means for this client.
+/// The meaning of a `-ERR` line.
 enum ServerErrorText: Equatable {
     /// The error ends the connection.
     case fatal(NATSError)
-    /// A publish was refused; the connection lives on.
+    /// A publish was refused; the connection stays open.
     case publishRefused(subject: String)
-    /// A subscription was refused or removed; the connection lives on.
-    /// Newer servers give its number when a change of permissions takes it away.
+    /// A subscription was refused or removed; the connection stays open. Newer servers send its number when a change
+    /// of permissions removes it.
     case subscriptionRefused(subject: String, queue: String?, sid: UInt64?)
-    /// Something else was refused; the connection lives on.
+    /// Something else was refused; the connection stays open.
     case notice(NATSError)
 
-    /// Reads the text between the quotes of a `-ERR` line. Servers append details, so prefixes decide.
+    /// Parses the text between the quotes of a `-ERR` line. Servers append details, so prefixes decide.
     init(_ text: String) {
         let lower = text.lowercased()
         func begins(_ prefix: String) -> Bool { lower.hasPrefix(prefix) }
@@ -48,7 +48,7 @@ enum ServerErrorText: Equatable {
 
     private static func quotedSubject(_ text: String) -> String { quoted(after: "", in: text) ?? "" }
 
-    /// The first quoted text directly behind `words`, after the subject if `words` is not empty.
+    /// The first quoted text directly after `words`, and after the subject unless `words` is empty.
     private static func quoted(after words: String, in text: String) -> String? {
         let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
         var index = words.isEmpty ? 1 : 3

@@ -1,11 +1,11 @@
-/// The rules for subjects, checked by the client because a server drops a bad publish without a word.
+/// The rules for subjects, checked by the client because a server silently drops an invalid publish.
 enum Subject {
     static let maximumBytes = 3_000
 
-    /// Whether a message can be published to `text`: tokens between dots, none empty, no white space, no wildcard.
+    /// Whether a message can be published to `text`: tokens separated by dots, none empty, no white space, no wildcard.
     static func isPublishable(_ text: String) -> Bool { isValid(text, hasWildcards: false) }
 
-    /// Whether `text` can be subscribed to: as published, and `*` for one token, `>` last for one or more.
+    /// Whether `text` can be subscribed to: also `*` for one token, and a final `>` for one or more.
     static func isSubscribable(_ text: String) -> Bool { isValid(text, hasWildcards: true) }
 
     private static func isValid(_ text: String, hasWildcards: Bool) -> Bool {
@@ -31,7 +31,7 @@ enum Subject {
         }
     }
 
-    /// Whether a SUB line can hold the name as that of a queue group.
+    /// Whether a SUB line can contain the name of a queue group.
     static func isQueueName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 255 && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
     }

@@ -1,16 +1,16 @@
 import NIOCore
 
-/// Asks an HTTP proxy for a tunnel to a server (RFC 9110, 9.3.6) and lets nothing but its answer in before that is
-/// open. A NATS server speaks first, so its INFO may arrive in one read with the answer.
+/// Asks an HTTP proxy for a tunnel to a server (RFC 9110, 9.3.6) and passes nothing on before its answer. A NATS server
+/// speaks first, so its INFO may arrive in one read with the answer.
 final class HTTPTunnel: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The event that says that the tunnel is open.
+    /// The event that the tunnel is open.
     struct Established {}
 
-    /// No proxy has more to say before a tunnel.
+    /// No proxy sends more before a tunnel opens.
     private static let maximumHead = 64 << 10
 
     private let failure: ProxyFailure
@@ -54,7 +54,7 @@ final class HTTPTunnel: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Takes the heads of answers off what has come: an informational one (1xx) is followed by another. Returns whether
+    /// Removes the heads of answers from the input; an informational one (1xx) is followed by another. Returns whether
     /// the tunnel is open.
     private func takeHeads() throws(NATSError) -> Bool {
         while let length = try headLength(), let head = answer.readString(length: length) {
@@ -70,7 +70,7 @@ final class HTTPTunnel: ChannelInboundHandler, RemovableChannelHandler {
         return false
     }
 
-    /// How long the head is with its empty line; nil while its end has not come.
+    /// The length of the head with its empty line; nil until it is complete.
     private func headLength() throws(NATSError) -> Int? {
         let bytes = answer.readableBytesView
         let start = "HTTP/1.".utf8

@@ -3,12 +3,12 @@ import NIOPosix
 import NIOSOCKS
 
 extension NATSError {
-    /// The same failure of a login, with the proxy that the server was reached through: it may be the proxy's doing.
+    /// Adds to a login failure the proxy in use, which may be the cause.
     func through(_ proxy: ProxyAddress) -> NATSError {
         let name = "\(proxy)"
         func named(_ text: String) -> String {
             guard !text.contains(name) else { return text }
-            // What to do about it stays at the end.
+            // The advice stays at the end.
             let end = text.firstRange(of: "; ")?.lowerBound ?? text.endIndex
             return "\(text[..<end]) (through the proxy \(name))\(text[end...])"
         }
@@ -25,8 +25,8 @@ extension NATSError {
     }
 }
 
-/// What a failure before the tunnel is open means: the proxy's own answer, trouble of the network on the way to it, or
-/// a server that the proxy cannot reach. Only the first is final.
+/// The meaning of a failure before the tunnel is open: the proxy's own answer, a network failure on the way to it, or a
+/// server that the proxy cannot reach. Only the first is final.
 struct ProxyFailure {
     var proxy: ProxyAddress
     var server: ServerAddress
@@ -42,7 +42,7 @@ struct ProxyFailure {
         }
     }
 
-    /// What the status of an answer to CONNECT means; nil when the tunnel is open.
+    /// The meaning of an answer to CONNECT; nil if the tunnel is open.
     func error(status: Int, _ reason: String) -> NATSError? {
         let shown = "\(status) \(reason)"
         switch status {
@@ -50,13 +50,13 @@ struct ProxyFailure {
         case 407 where proxy.authorization == nil:
             return .proxy("\(proxy) asks for a user name and password; write http://user:password@host:port")
         case 407: return .proxy("\(proxy) refuses the user name or password")
-        // Proxies differ in which of these they choose for a server that they cannot reach.
+        // Proxies use any of these for a server that they cannot reach.
         case 500, 502, 503, 504: return .unreachable("\(proxy) has no way to \(server) (\(shown))")
         default: return .proxy("\(proxy) refuses the way to \(server) (\(shown))")
         }
     }
 
-    /// What an error on the way to the proxy, or of the words exchanged with it, means.
+    /// The meaning of an error on the way to the proxy or in the exchange with it.
     func error(_ error: any Error) -> NATSError {
         switch error {
         case let error as NATSError: return error
@@ -81,7 +81,7 @@ struct ProxyFailure {
         let translated = errors.map { error($0) }
         func isRefusal(_ error: NATSError) -> Bool { if case .proxy = error { true } else { false } }
         func isUnreachable(_ error: NATSError) -> Bool { if case .unreachable = error { true } else { false } }
-        // An address that did not answer may be the one that works. One whose network is not there says nothing.
+        // An address that did not answer may be the right one; one without a network proves nothing.
         return translated.first { !isRefusal($0) && !isUnreachable($0) } ?? translated.first(where: isRefusal)
             ?? translated.first ?? closed
     }
@@ -89,7 +89,7 @@ struct ProxyFailure {
     private func ioError(_ error: IOError) -> NATSError {
         switch error.errnoCode {
         case ECONNREFUSED: return .proxy("nothing answers at \(proxy)")
-        // The network's doing and not the proxy's: it passes.
+        // The network's fault and not the proxy's, so it is temporary.
         case _ where error.meansUnreachable: return .unreachable("\(proxy): \(error.words)")
         case ETIMEDOUT: return unanswered
         case ECONNRESET, EPIPE: return closed
@@ -101,7 +101,7 @@ struct ProxyFailure {
     private func refusal(_ reply: SOCKSServerReply) -> NATSError {
         switch reply {
         case .refused: return .connectionRefused("\(server), as \(proxy) sees it")
-        // A general failure is, as the numbers of HTTP's gateways, what most proxies say of a server out of reach.
+        // Most proxies answer with a general failure for a server out of reach.
         case .serverFailure, .networkUnreachable, .hostUnreachable, .ttlExpired:
             return .unreachable("\(proxy) has no way to \(server) (SOCKS reply \(reply.value))")
         case .notAllowed: return .proxy("\(proxy) does not allow connections to \(server) (SOCKS reply 2)")

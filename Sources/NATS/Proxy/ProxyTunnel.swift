@@ -1,15 +1,15 @@
 import NIOCore
 import NIOSOCKS
 
-/// Sits between the handlers that speak with the proxy and the connection's own. For the latter, the channel becomes
-/// active when the tunnel is open, and anything that goes wrong before is reported as the proxy's failure.
+/// Sits between the handlers that talk to the proxy and the connection's own. For the latter, the channel becomes
+/// active once the tunnel is open, and any earlier error is reported as the proxy's failure.
 final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
     private let failure: ProxyFailure
     private var isEstablished = false
     private var isActive = false
-    /// What speaks with the proxy.
+    /// The handler that talks to the proxy.
     private var client: (any RemovableChannelHandler)?
 
     private init(failure: ProxyFailure) { self.failure = failure }
@@ -18,7 +18,7 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Adds the handlers that ask the proxy for a tunnel; throws `invalidArgument` if it cannot name the server.
     static func begin(_ failure: ProxyFailure, in channel: any Channel) throws {
-        // Addresses need not come from a URL; these bytes go into a request as they are.
+        // An address need not come from a URL, and these bytes go into a request unchanged.
         guard URLAuthority.isUsable(host: failure.server.host), (1...65_535).contains(failure.server.port) else {
             throw NATSError.invalidArgument("The server's address cannot be named to a proxy.")
         }
@@ -55,7 +55,7 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
             isEstablished = true
             if isActive || context.channel.isActive { context.fireChannelActive() }
         }
-        // Its handler is still at work in the call that brought this event.
+        // The handler is still executing the call that fired this event.
         let pipeline = context.pipeline.syncOperations
         context.eventLoop.assumeIsolated().execute {
             if let client = self.client { pipeline.removeHandler(client, promise: nil) }

@@ -1,9 +1,9 @@
 import Platform
 
-/// Random numbers of the system's generator, fetched many at a time: one by one each costs a system call. To have one
-/// owner: a copy would hand out the same ones.
+/// Random numbers of the system's generator, fetched many at a time because each fetch is a system call. It must have
+/// one owner: a copy would return the same numbers.
 package struct RandomWords: RandomNumberGenerator {
-    /// As many as the system hands out in one call (256 bytes).
+    /// The most that one system call returns (256 bytes).
     private static let supply = 32
 
     private var words = [UInt64](repeating: 0, count: RandomWords.supply)
@@ -11,7 +11,7 @@ package struct RandomWords: RandomNumberGenerator {
 
     package init() {}
 
-    /// The next one. Each is handed out once and then forgotten.
+    /// Returns the next number and forgets it.
     package mutating func next() -> UInt64 {
         if left == 0 { refill() }
         left -= 1
@@ -32,7 +32,7 @@ package struct RandomWords: RandomNumberGenerator {
     }
 }
 
-/// Names that cannot be guessed, however many others are known: 22 characters of base 62, 130 random bits.
+/// Unguessable names: 22 characters of base 62, 130 random bits.
 package enum UniqueToken {
     private static let length = 22
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
@@ -43,7 +43,7 @@ package enum UniqueToken {
             var count = 0
             while count < length {
                 var word = generator.next()
-                // Ten characters of 6 bits in each word; the two values without a character are drawn again.
+                // Ten characters of 6 bits in each word; the two values without a character are skipped.
                 for _ in 0..<10 where count < length {
                     let value = Int(word & 63)
                     word >>= 6
@@ -57,7 +57,7 @@ package enum UniqueToken {
     }
 }
 
-/// A small seedable random number generator (SplitMix64), so that jitter can be repeated in a test. Not for secrets.
+/// A small seedable random number generator (SplitMix64) for repeatable jitter in tests. Not for secrets.
 package struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
     private var state: UInt64
 

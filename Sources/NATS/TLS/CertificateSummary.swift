@@ -2,17 +2,17 @@ import NIOCore
 import NIOSSL
 import Platform
 
-/// What a person needs to know of a server's certificate when it is refused.
+/// What a person needs to know about a refused server certificate.
 struct CertificateSummary: Hashable {
-    /// First and last moment of its validity, in seconds since 1970.
+    /// The first and last second of its validity, since 1970.
     var validFrom: Int64
     var validUntil: Int64
-    /// The host names that it is for, as it says; remote text.
+    /// The host names that it is for; remote text.
     var names: [String] = []
     /// The IP addresses that it is for, in their packed form of 4 or 16 bytes.
     var addresses: [[UInt8]] = []
 
-    /// Why it was refused, as a clause; `name` is what it should have been for.
+    /// Why it was refused, as a clause; `name` is the expected name.
     func refusal(at now: Int64, name: String) -> String {
         if now > validUntil {
             return "the certificate of \(name) expired on \(Self.day(validUntil)); the server needs a new one"
@@ -31,7 +31,7 @@ struct CertificateSummary: Hashable {
         return "the certificate is not for \(name)" + (shown.isEmpty ? "" : " but for \(shown)")
     }
 
-    /// Whether it is for this host name or IP address (RFC 9525): the names of the subject itself no longer count.
+    /// Whether it is for this host name or IP address (RFC 9525): names in the subject itself no longer count.
     func isFor(_ name: String) -> Bool {
         guard let address = try? SocketAddress(ipAddress: name, port: 0) else {
             let wanted = Self.labels(name)
@@ -49,7 +49,7 @@ struct CertificateSummary: Hashable {
         return absolute.lowercased().split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// A `*` replaces the whole first label, and never the one directly above a top-level domain.
+    /// A `*` replaces the entire first label, except directly below a top-level domain.
     private static func matches(_ pattern: [String], _ name: [String]) -> Bool {
         guard pattern.first == "*" else { return pattern == name }
         return pattern.count > 2 && pattern.count == name.count && name.first?.isEmpty == false
@@ -60,7 +60,7 @@ struct CertificateSummary: Hashable {
         Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
     }
 
-    /// A name may hold anything; only what a host name can have is shown.
+    /// A name may contain anything; only characters of host names are shown.
     private static func shown(_ name: String) -> String {
         String(name.unicodeScalars.prefix(100).map { $0.value > 0x20 && $0.value < 0x7F ? Character($0) : "\u{FFFD}" })
     }

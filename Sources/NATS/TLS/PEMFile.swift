@@ -2,17 +2,17 @@ import NIOCore
 import NIOSSL
 import Platform
 
-/// A file of certificates or keys, as people save it: a byte order mark before it does not matter.
+/// A file of certificates or keys as people save it, even with a byte order mark.
 struct PEMFile {
     private let path: String
     private let bytes: [UInt8]
-    /// Whether it begins with a byte order mark, which other programs may take for text.
+    /// Whether it begins with a byte order mark, which other programs may read as text.
     let isMarked: Bool
 
-    /// Larger files hold something else.
+    /// Larger files are something else.
     private static let maximumBytes = 4 << 20
 
-    /// Reads a file that is to hold something, as in `the certificate`; throws `invalidArgument` with its name.
+    /// Reads a file for a role such as `the certificate`; throws `invalidArgument` with the path.
     init(_ path: String, role: String) throws(NATSError) {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
@@ -52,24 +52,24 @@ struct PEMFile {
     var holdsKey: Bool { String(decoding: bytes, as: UTF8.self).contains("PRIVATE KEY-----") }
 }
 
-/// How a text that somebody has saved is encoded, as far as its first bytes say it.
+/// The encoding of a text file, as far as its first bytes show.
 enum TextEncoding: Equatable {
-    /// UTF-8, behind a byte order mark of so many bytes.
+    /// UTF-8, after a byte order mark of this many bytes.
     case utf8(mark: Int)
     case utf16
 
     init(of bytes: some Sequence<UInt8>) {
         let first = Array(bytes.prefix(4))
         let isWide = first.starts(with: [0xFF, 0xFE]) || first.starts(with: [0xFE, 0xFF])
-        // Without a mark every second byte of such a text is zero.
+        // Without a mark, every second byte is zero.
         let isUnmarked = first.count == 4 && first.count(where: { $0 == 0 }) == 2 && (first[0] == 0) != (first[1] == 0)
         self = isWide || isUnmarked ? .utf16 : .utf8(mark: first.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
     }
 }
 
 extension TLSOptions {
-    /// Reads all the files that the options name, so that what is wrong with them is known before anything is dialled.
-    /// Throws `invalidArgument` that names the file.
+    /// Reads all the files named in the options, so that problems are found before dialling. Throws `invalidArgument`
+    /// with the file's path.
     public func check() throws(NATSError) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         try apply(to: &configuration)
@@ -82,12 +82,12 @@ extension TLSOptions {
         do throws(NATSError) {
             try apply(to: &configuration, authorityFile: address.authorityFile)
         } catch {
-            // They were well when the options were checked.
+            // The files were valid when the options were checked.
             throw .tls("\(error)")
         }
         let name = address.expectedCertificateName
-        // SNI cannot hold an IP address; the library then checks the certificate against the address of the socket's
-        // other end. If that is not the server's own, only the connection's own check of the name counts.
+        // SNI cannot contain an IP address; the library then checks the certificate against the address of the socket's
+        // other end. If that is not the server's, only the connection's own check of the name counts.
         let isAddress = (try? SocketAddress(ipAddress: name, port: 0)) != nil
         if isAddress, isProxied || name != address.host {
             configuration.certificateVerification = .noHostnameVerification
@@ -100,7 +100,7 @@ extension TLSOptions {
         }
     }
 
-    /// Has a connection trust and present what the files hold. A key in the certificate's own file is its key.
+    /// Applies the contents of the files to a configuration. A key in the certificate's file is the certificate's.
     package func apply(to configuration: inout TLSConfiguration, authorityFile: String? = nil) throws(NATSError) {
         if let file = authorityFile ?? self.authorityFile {
             configuration.trustRoots = .certificates(

@@ -1,20 +1,19 @@
 import NIOCore
 import NIOSSL
 
-/// The certificate that a server is to show, as its PEM file has it: for who is about to serve with it, and for who
-/// tells others whom to trust.
+/// A server's certificate, read from its PEM file: for programs that serve with it or tell others whom to trust.
 public struct ServerCertificate: Sendable, Hashable {
-    /// The host names that it is for, as it says; one may begin with `*.`.
+    /// The host names that it is for; one may begin with `*.`.
     public let names: [String]
     /// The IP addresses that it is for.
     public let addresses: [String]
-    /// The last moment of its validity, in seconds since 1970.
+    /// The last second of its validity, since 1970.
     public let validUntil: Int64
-    /// Whether it vouches for itself, so that whoever is to trust it needs it and no authority's.
+    /// Whether it is self-signed, so that clients must trust the certificate itself.
     public let isSelfSigned: Bool
     private let summary: CertificateSummary
 
-    /// Reads the first certificate of a PEM file, behind which authorities may follow; throws when there is none.
+    /// Reads the first certificate of a PEM file; authorities may follow it. Throws if there is none.
     public init(pemFile path: String) throws(NATSError) {
         let certificate = try PEMFile(path, role: "the certificate").certificates()[0]
         guard let bytes = try? certificate.toDERBytes() else {
@@ -32,8 +31,7 @@ public struct ServerCertificate: Sendable, Hashable {
     /// Whether it is for a host name or an IP address.
     public func isFor(_ host: String) -> Bool { summary.isFor(host) }
 
-    /// Checks the files of a certificate and its key, which a server is to read; throws `NATSError.invalidArgument`
-    /// that names the file.
+    /// Checks the files of a certificate and its key for a server; throws `NATSError.invalidArgument` with the path.
     public static func check(certificateFile: String, keyFile: String) throws(NATSError) {
         try TLSOptions(certificateFile: certificateFile, privateKeyFile: keyFile).check()
         for path in [certificateFile, keyFile] {
@@ -44,13 +42,13 @@ public struct ServerCertificate: Sendable, Hashable {
         }
     }
 
-    /// Whether the issuer of a certificate in DER is its subject (RFC 5280, 4.1).
+    /// Whether the issuer of a certificate in DER is also its subject (RFC 5280, 4.1).
     static func isSelfSigned(_ bytes: [UInt8]) -> Bool {
         var all = DERReader(rest: bytes[...])
         guard var certificate = all.next(0x30).map({ DERReader(rest: $0.content) }),
             var signed = certificate.next(0x30).map({ DERReader(rest: $0.content) })
         else { return false }
-        // The version, where there is one, then number and algorithm.
+        // The optional version, then serial number and algorithm.
         _ = signed.next(0xA0)
         guard signed.next(0x02) != nil, signed.next(0x30) != nil, let issuer = signed.next(0x30),
             signed.next(0x30) != nil, let subject = signed.next(0x30)
@@ -59,11 +57,11 @@ public struct ServerCertificate: Sendable, Hashable {
     }
 }
 
-/// Reads elements of DER (X.690), one after the other.
+/// Reads elements of DER (X.690) one by one.
 private struct DERReader {
     var rest: ArraySlice<UInt8>
 
-    /// The next element, with its tag and length, and what is inside it; nil where it has another tag.
+    /// The next element, with its tag and length, and its content; nil if it has another tag.
     mutating func next(_ tag: UInt8) -> (whole: ArraySlice<UInt8>, content: ArraySlice<UInt8>)? {
         let bytes = rest.prefix(6).map { Int($0) }
         guard bytes.count > 1, bytes[0] == Int(tag) else { return nil }

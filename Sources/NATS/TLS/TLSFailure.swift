@@ -2,8 +2,8 @@ import NIOCore
 import NIOSSL
 import Platform
 
-/// Says in words why a secure connection failed. The TLS library only says that a certificate was refused, so the
-/// reason is looked for in the certificate itself.
+/// Explains why a secure connection failed. The TLS library only reports that a certificate was refused, so the reason
+/// is found in the certificate itself.
 struct TLSFailure {
     var name: String
     var certificate: CertificateSummary?
@@ -33,7 +33,7 @@ struct TLSFailure {
         "the server asks for a certificate of this client, and none is configured; "
         + "set tlsCertificate and tlsKey in the profile"
 
-    /// Whether the peer spoke plain text where its part of the handshake was awaited.
+    /// Whether the peer sent plain text where its part of the handshake was expected.
     static func meansPlainText(_ error: any Error) -> Bool {
         guard case NIOSSLError.handshakeFailed(let reason) = error else { return false }
         return "\(reason)".contains("WRONG_VERSION_NUMBER")
@@ -45,7 +45,7 @@ struct TLSFailure {
         certificate?.refusal(at: now, name: name) ?? "the certificate of \(name) is not trusted"
     }
 
-    /// Each kind has a word of its own in the library's text; the alerts are the peer's (RFC 8446, 6.2).
+    /// The library's text has a distinct word for each kind; the alerts are the peer's (RFC 8446, 6.2).
     func words(ofHandshake reason: String) -> String {
         if !hasOwnCertificate, reason.contains("CERTIFICATE_REQUIRED") || reason.contains("ALERT_BAD_CERTIFICATE") {
             return Self.missingCertificate
@@ -67,7 +67,7 @@ struct TLSFailure {
         return sentences.first { reason.contains($0.0) }?.1 ?? "the handshake failed\(Self.code(in: reason))"
     }
 
-    /// The library's own name for what went wrong, without the places in its source that it adds.
+    /// The library's name for the failure, without the source locations that it adds.
     private static func code(in reason: String) -> String {
         let words = reason.split { !($0.isUppercase || $0 == "_" || $0.isNumber) }
         guard let code = words.first(where: { $0.contains("_") && $0.first != "_" && $0.last != "_" }) else {

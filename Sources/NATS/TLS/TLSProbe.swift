@@ -1,13 +1,13 @@
 import NIOCore
 import NIOPosix
 
-/// Finds out which of the two begins, over a connection of its own: whether a server that said nothing waited for TLS,
-/// or one that ended the handshake speaks first. The words of the latter may be lost with the connection.
+/// Finds out over a connection of its own which side begins: whether a silent server waits for TLS, or one that broke
+/// off the handshake speaks first. Its words may have been lost with the connection.
 final class TLSProbe: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A handshake's first message in TLS 1.2 (RFC 5246, 7.4.1.2), with one cipher: any answer to it tells enough.
+    /// A TLS 1.2 ClientHello (RFC 5246, 7.4.1.2) with one cipher: any answer to it is enough.
     private static let hello: [UInt8] = {
         let random = [UInt8](repeating: 0x2A, count: 32)
         let body: [UInt8] = [3, 3] + random + [0, 0, 2, 0xC0, 0x2F, 1, 0]
@@ -16,12 +16,12 @@ final class TLSProbe: ChannelInboundHandler {
     }()
 
     enum Question {
-        /// Whether it answers the beginning of a TLS handshake with TLS.
+        /// Whether it answers a ClientHello with TLS.
         case waitsForTLS
-        /// Whether it greets who says nothing.
+        /// Whether it greets a silent client.
         case speaksFirst
 
-        /// Why a login failed at a server of which this is so.
+        /// Why a login failed if the answer is yes.
         func meaning(for address: ServerAddress) -> NATSError {
             switch self {
             case .waitsForTLS: .tlsFirst("\(address)")
