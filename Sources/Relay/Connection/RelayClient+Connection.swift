@@ -3,13 +3,13 @@ import NATS
 extension RelayClient: ConnectionOwner {
     package var watchedServers: [ServerAddress]? {
         let configuration = configuration
-        // A network that is asked for its servers before every dial is on this machine and needs no watching.
+        // A network whose servers are discovered before every dial is on this machine and needs no watching.
         guard configuration.followsNetwork, case .fixed(let servers) = configuration.servers else { return nil }
         return configuration.proxy.map { [ServerAddress(host: $0.host, port: $0.port)] } ?? servers
     }
 
     package static func dialPlan(for link: LiveLink) async throws(ConnectionReason) -> DialPlan? {
-        // The local store comes before the first byte on the network.
+        // The local store opens before the first byte on the network.
         guard let opening = await link.inOwner({ $0.openingStore() }) else { return nil }
         _ = await opening.value
         try await Login.prepare(for: link)
@@ -62,12 +62,12 @@ extension RelayClient: ConnectionOwner {
     }
 
     package func restore(over link: LiveLink) {
-        // The names of an earlier connection, or of when somebody joined, hold until the service tells others.
+        // The names of an earlier connection, or those learned on joining, hold until the service sends others.
         let known = login.isPutOut ? nil : namespace ?? configuration.rememberedNamespace
         link.restore(configuration, known: known, publisher)
     }
 
-    /// Lets what waits leave over this link.
+    /// Lets queued messages leave over this link.
     func openOutbox(over link: LiveLink, _ namespace: RelayConfiguration.Namespace) {
         guard let jetStream = link.jetStream else { return }
         // Credentials without a user's name have been accepted; lines that waited for a name are sent under this
@@ -97,7 +97,7 @@ extension RelayClient: ConnectionOwner {
         if !connection.hasSession, let claim = login.release(), let user, let jetStream = link.jetStream {
             return { await LiveLink.release(claim, of: user, over: jetStream) }
         }
-        // What was told has yet to leave.
+        // The farewell has yet to be flushed.
         guard isTelling else { return nil }
         return {}
     }
@@ -122,7 +122,7 @@ extension RelayClient: ConnectionOwner {
 }
 
 extension RelayError {
-    /// The error of a call of connect; nil for success.
+    /// The error of a `connect` call; nil for success.
     init?(_ outcome: ConnectOutcome) {
         switch outcome {
         case .connected: return nil

@@ -1,13 +1,13 @@
-/// Which way a client goes to its network.
+/// A client's route to its network.
 public struct RelayRoute: Sendable {
-    /// Where the servers are.
+    /// The servers.
     public var servers: RelayConfiguration.Servers
-    /// The proxy through which they are reached; nil dials them directly.
+    /// The proxy to them; nil dials them directly.
     public var proxy: ProxyAddress?
-    /// Whether servers that a server tells of are tried too.
+    /// Whether to try servers that another server advertises.
     public var followsCluster: Bool
 
-    /// Makes a route.
+    /// Creates a route.
     public init(servers: RelayConfiguration.Servers, proxy: ProxyAddress? = nil, followsCluster: Bool = true) {
         self.servers = servers
         self.proxy = proxy
@@ -16,7 +16,7 @@ public struct RelayRoute: Sendable {
 }
 
 extension RelayConfiguration {
-    /// Which way a client goes that is configured so.
+    /// The route of this configuration.
     public var route: RelayRoute {
         get { RelayRoute(servers: servers, proxy: proxy, followsCluster: followsCluster) }
         set { (servers, proxy, followsCluster) = (newValue.servers, newValue.proxy, newValue.followsCluster) }

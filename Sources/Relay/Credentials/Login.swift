@@ -1,16 +1,16 @@
 import NATS
 
-/// The user, the credentials and the exclusive session of a client: drives ``SignIn``, ``SessionClaim`` and
-/// ``ControlVerifier``. Belongs to the client's isolation.
+/// A client's user, credentials and exclusive session: drives ``SignIn``, ``SessionClaim`` and ``ControlVerifier``.
+/// Belongs to the client's isolation.
 final class Login {
     private var signIn: SignIn
-    /// The exclusive session; nil where sessions are shared.
+    /// The exclusive session; nil if sessions are shared.
     private(set) var claim: SessionClaim?
     private var verifier = ControlVerifier()
-    /// The administrator has ended this user's session, and no other one has begun: only the network's own answer says
-    /// whether it may.
+    /// Whether the administrator ended this user's session and no other has begun: only the network's own answer then
+    /// says whether one may.
     private(set) var isPutOut = false
-    /// The call of the token provider, which tells whether it has brought other credentials.
+    /// The call of the token provider, which returns whether it brought other credentials.
     private(set) var request: Task<Bool, Never>?
     /// Waits for the provider after a refusal.
     private var renewal: Task<Void, Never>?
@@ -25,16 +25,16 @@ final class Login {
         request?.cancel()
     }
 
-    /// Takes in credentials that the application gives.
+    /// Accepts credentials from the application.
     ///
-    /// - Returns: whether they may be taken now.
+    /// - Returns: Whether they can be accepted now.
     func use(_ credentials: RelayCredentials, for client: isolated RelayClient) -> Bool {
         carryOut(signIn.given(credentials, hasSession: client.connection.hasSession), for: client)
     }
 
     /// A dial or a connection has failed.
     ///
-    /// - Returns: the reason as the token itself explains it, and whether another token is needed before the next dial.
+    /// - Returns: The reason as the token itself explains it, and whether the next dial needs another token.
     func failed(
         _ reason: ConnectionReason, for client: isolated RelayClient
     ) -> (reason: ConnectionReason, needsCredentials: Bool) {
@@ -44,7 +44,6 @@ final class Login {
         )
     }
 
-    /// The connection's status has changed.
     func statusChanged(to status: ConnectionStatus, for client: isolated RelayClient) {
         let isConnected = status.state == .connected
         if isConnected { isPutOut = false }
@@ -55,9 +54,9 @@ final class Login {
 
     // MARK: The token provider
 
-    /// Has credentials ready for a dial.
+    /// Makes sure that there are credentials for a dial.
     ///
-    /// - Throws: the reason why dialling is of no use before the token provider has given some.
+    /// - Throws: The reason why dialling is useless before the token provider has returned some.
     static func prepare(for link: LiveLink) async throws(ConnectionReason) {
         let clock = link.surroundings.clock
         guard let limit = await link.inOwner({ $0.login.signIn.policy.timeout }) else { return }
@@ -71,7 +70,7 @@ final class Login {
         }
     }
 
-    /// The request for the first credentials; nil when there are some already.
+    /// The request for the first credentials; nil if there are some already.
     private func missingCredentials(for client: isolated RelayClient) -> Task<Bool, Never>? {
         signIn.credentials.isMissing ? askProvider(for: client) : nil
     }
@@ -99,7 +98,7 @@ final class Login {
         }
     }
 
-    /// Waits for a request's answer; false when the provider takes longer than the limit, which cancels the call.
+    /// Waits for a request's answer; false if the provider takes longer than the limit, which cancels the call.
     private static func answer(
         of request: Task<Bool, Never>, within limit: Duration, _ clock: any Timekeeper
     ) async -> Bool {
@@ -108,7 +107,7 @@ final class Login {
         return false
     }
 
-    /// Asks the provider, unless it is being asked already; nil without a provider.
+    /// Asks the provider unless it is being asked already; nil without a provider.
     private func askProvider(for client: isolated RelayClient) -> Task<Bool, Never>? {
         if signIn.isAsking { return request }
         guard let (provider, epoch) = signIn.ask() else { return nil }
@@ -127,7 +126,7 @@ final class Login {
         }
     }
 
-    /// - Returns: whether there was a change.
+    /// - Returns: Whether there was a change.
     private func carryOut(_ change: SignIn.Change?, for client: isolated RelayClient) -> Bool {
         guard let change else { return false }
         if change.cancelsRequest { request?.cancel() }
@@ -154,18 +153,18 @@ final class Login {
         if let device = claim?.changed(to: holder, revision: revision) { end(.kickedByOtherDevice(device), client) }
     }
 
-    /// Another device has the session that this one came to take.
+    /// Another device has the session that this one tried to claim.
     func sessionIsHeld(by device: String, for client: isolated RelayClient) {
         _ = claim?.release()
         end(.kickedByOtherDevice(device), client)
     }
 
-    /// Gives the exclusive session up.
+    /// Gives up the exclusive session.
     ///
-    /// - Returns: the entry to be deleted; nil if this client holds none.
+    /// - Returns: The entry to delete; nil if this client holds none.
     func release() -> SessionClaim? { claim?.release() }
 
-    /// The administrator has said something to this user.
+    /// The administrator has sent a message to this user.
     func heardControl(_ bytes: [UInt8], for user: String, of client: isolated RelayClient) {
         let now = client.surroundings.clock.secondsSince1970
         let credentials = signIn.credentials
@@ -174,9 +173,9 @@ final class Login {
         if let reason { putOut(reason, client) }
     }
 
-    /// The network's service keeps this user out, and has signed why.
+    /// The network's service rejects this user, with a signed reason.
     ///
-    /// - Returns: whether that was believed, and has ended the session.
+    /// - Returns: Whether the proof was valid and has ended the session.
     func heardRefusal(_ proof: String, for client: isolated RelayClient) -> Bool {
         guard let user = signIn.credentials.user else { return false }
         let reason = ControlVerifier.reason(ofRefusal: proof, for: user, issuers: signIn.credentials.issuers)
@@ -200,16 +199,16 @@ final class Login {
 }
 
 extension RelayClient {
-    /// Uses these credentials for the session that begins, or for the next dial of one that runs for the same user.
-    /// What an earlier user's session left in the outbox is discarded; with a local store in a file, ``notSent()``
-    /// lists it.
+    /// Uses these credentials for the next session, or for the next dial of a running session of the same user.
+    /// Messages that an earlier user's session left in the outbox are discarded; with a local store in a file,
+    /// ``notSent()`` lists them.
     ///
-    /// - Throws: ``RelayError/notInitialized`` before the servers are known, ``RelayError/alreadyConnected`` while a
-    ///   session of another user runs.
+    /// - Throws: ``RelayError/notInitialized`` before the servers are known, ``RelayError/alreadyConnected`` during a
+    ///   session of another user.
     public func use(_ credentials: RelayCredentials) throws(RelayError) {
         guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
         guard login.use(credentials, for: self) else { throw .alreadyConnected }
-        // A session that waits for its provider has what it waits for.
+        // A session that waits for its provider can continue.
         connection.handle(.credentialsRenewed(generation: connection.generation), for: self)
     }
 }

@@ -1,4 +1,4 @@
-/// Where a message goes. What goes to the same place keeps its order.
+/// The destination of a message. Messages to the same destination keep their order.
 public enum Destination: Hashable, Sendable {
     /// A topic.
     case topic(String)
@@ -7,7 +7,7 @@ public enum Destination: Hashable, Sendable {
     /// A key of the network's key-value store.
     case key(String)
 
-    /// What the description of a key begins with. No topic has a `$`.
+    /// The prefix in the description of a key. No topic contains a `$`.
     static let keyPrefix = "$KV."
 }
 
@@ -22,31 +22,31 @@ extension Destination: CustomStringConvertible {
     }
 }
 
-/// A message on its way out: one that is made is not changed any more.
+/// An immutable outgoing message: a ``MessageContent`` in wire form, with what its delivery depends on.
 ///
-/// It is a ``MessageContent`` in the form of the wire, with what its way depends on. It passes through many hands, so
-/// that a copy is one reference.
+/// It passes through many hands, so that a copy is one reference.
 public final class OutboxMessage: Sendable, Identifiable {
-    /// The message's identifier, the same on every retry. A hash of it is sent as `Nats-Msg-Id` (``MessageKey``), or it
-    /// is itself where the user's token has no key for that.
+    /// The message's identifier, the same on every retry. Its hash is sent as `Nats-Msg-Id` (``MessageKey``), or the
+    /// identifier itself if the user's token contains no key.
     public let id: String
-    /// Where it goes.
+    /// The destination.
     public let destination: Destination
     /// The encoded envelope, letter or value; empty for the deletion of a key.
     public let payload: [UInt8]
-    /// Whether an earlier run of the program may have sent it: it is looked for before it is sent the first time.
+    /// Whether an earlier run of the program may have sent it, so that it is looked for before it is first sent.
     public let mayBeStored: Bool
     /// Whether an earlier attempt may have stored it, looked for or not.
     let isInDoubt: Bool
-    /// What waits for its writer's name, which the first token brings; the payload is then encoded again.
+    /// The content of a message that waits for its sender's name, which the first token brings; the payload is then
+    /// encoded again.
     let unsigned: MessageContent?
 
-    /// Makes a message.
+    /// Creates a message.
     public convenience init(id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false) {
         self.init(id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: nil)
     }
 
-    /// Makes a message on a topic.
+    /// Creates a message to a topic.
     public convenience init(id: String, topic: String, payload: [UInt8]) {
         self.init(id: id, destination: .topic(topic), payload: payload)
     }
@@ -59,20 +59,20 @@ public final class OutboxMessage: Sendable, Identifiable {
         (self.mayBeStored, self.isInDoubt, self.unsigned) = (mayBeStored, isInDoubt || mayBeStored, unsigned)
     }
 
-    /// Whether it goes to a topic, and to nothing else.
+    /// Whether its destination is a topic.
     var isOnTopic: Bool { if case .topic = destination { true } else { false } }
-    /// Whether it changes a key of the key-value store.
+    /// Whether its destination is a key.
     var isOnKey: Bool { if case .key = destination { true } else { false } }
 
-    /// The message as it is handed over again: a letter is not looked for, since only its owner reads a postbox, and
-    /// who sets a key again means to replace what is there.
+    /// The message for another submission. Only one to a topic is looked for: a postbox is readable by its owner only,
+    /// and setting a key again is meant to replace its value.
     func handedOverAgain() -> OutboxMessage {
         OutboxMessage(
             id: id, destination: destination, payload: payload, mayBeStored: mayBeStored && isOnTopic,
             isInDoubt: isInDoubt, unsigned: unsigned)
     }
 
-    /// The message with its writer's name in it.
+    /// The message with a payload that contains its sender's name.
     func signed(_ payload: [UInt8]) -> OutboxMessage {
         OutboxMessage(
             id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, isInDoubt: isInDoubt,
@@ -81,15 +81,15 @@ public final class OutboxMessage: Sendable, Identifiable {
 }
 
 extension OutboxMessage {
-    /// What it says; nil where that cannot be read.
+    /// The decoded content; nil if it cannot be decoded.
     var content: MessageContent? { MessageContent(payload: payload, to: destination) }
 
-    /// How large what was written is, without what is put around it for the way.
+    /// The size of the written content, without its envelope.
     var contentBytes: Int { isOnKey ? payload.count : content?.bytes ?? payload.count }
 }
 
 extension OutboxMessage: Hashable {
-    /// Whether both say the same and go to the same place.
+    /// Whether both have the same content and destination.
     public static func == (left: OutboxMessage, right: OutboxMessage) -> Bool {
         left === right
             || left.id == right.id && left.destination == right.destination && left.payload == right.payload

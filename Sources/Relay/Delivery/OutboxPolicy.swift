@@ -1,6 +1,6 @@
-/// How much may wait to be sent, and what becomes of it.
+/// The limits of the outbox, and when it is emptied.
 public struct OutboxPolicy: Hashable, Sendable {
-    /// What happens to a message for which there is no room.
+    /// What happens to a message without room.
     public enum Overflow: Hashable, Sendable {
         /// The new message is refused.
         case rejectNew
@@ -12,28 +12,28 @@ public struct OutboxPolicy: Hashable, Sendable {
     public var maximumMessages: Int
     /// The most payload bytes, waiting and in flight.
     public var maximumBytes: Int
-    /// What happens when either bound is reached.
+    /// What happens when either limit is reached.
     public var overflow: Overflow
-    /// Whether the queue is emptied when the session ends other than by `close()`: a passed window or limit, or a final
-    /// reason. Otherwise it waits for the next session.
+    /// Whether the queue is emptied when the session ends other than by `close()`: by a passed window or limit, or a
+    /// final reason. Otherwise it waits for the next session.
     public var discardsOnWindowExpiry: Bool
     /// Whether `close()` empties the queue.
     public var discardsOnClose: Bool
-    /// The most messages that are sent and not yet acknowledged.
+    /// The most messages sent but not yet acknowledged.
     public var maximumInFlight: Int
-    /// The most of those for one topic or postbox.
+    /// The most of those for one destination.
     public var maximumInFlightPerDestination: Int
-    /// How long a message may be refused for causes that pass, such as a cluster without a quorum, before it fails; nil
-    /// for as long as it takes.
+    /// How long a message may be refused for temporary reasons, such as a cluster without a quorum, before it fails;
+    /// nil for no limit.
     public var refusalLimit: Duration?
-    /// How long the server is sure to know a message's identifier: within this time after it was first sent, a message
-    /// is sent again as it is, and later it is looked for before. JetStream's default is two minutes, of which some are
-    /// left for the way.
+    /// How long the server is sure to know a message's identifier. Within this time after it was first sent, a message
+    /// is simply sent again; later the client looks for it first. JetStream's default is two minutes, less some for the
+    /// way.
     public var duplicateWindow: Duration
-    /// How fast messages may leave; nil for no limit.
+    /// A limit on how fast messages leave, if any.
     public var pacing: OutboxPacing?
 
-    /// Makes a policy.
+    /// Creates a policy.
     public init(
         maximumMessages: Int = 10_000,
         maximumBytes: Int = 16 << 20,
@@ -60,18 +60,18 @@ public struct OutboxPolicy: Hashable, Sendable {
 
     /// Parley's default: bounded, refuses new messages when full, and keeps the queue through any outage.
     public static let parley = OutboxPolicy()
-    /// RelayX: what is queued is discarded when the reconnection window passes or the client closes.
+    /// RelayX: queued messages are discarded when the reconnection window passes or the client closes.
     public static let relayx = OutboxPolicy(discardsOnWindowExpiry: true)
 }
 
-/// A limit on how fast messages leave: at most so many within any span of a certain length.
+/// A limit on how fast messages leave: a number of messages within any span of a given length.
 public struct OutboxPacing: Hashable, Sendable {
     /// The most messages within the span; at least 1.
     public var messages: Int
     /// The length of the span.
     public var span: Duration
 
-    /// Makes a limit.
+    /// Creates a limit.
     public init(messages: Int, per span: Duration) {
         self.messages = max(messages, 1)
         self.span = span
@@ -81,7 +81,7 @@ public struct OutboxPacing: Hashable, Sendable {
     public static let rongcloud = OutboxPacing(messages: 5, per: .seconds(1))
 }
 
-/// Counts what left within the last span.
+/// Counts the departures within the last span.
 struct OutboxPace: Hashable, Sendable {
     private let pacing: OutboxPacing
     private var departures: [ContinuousClock.Instant] = []

@@ -1,27 +1,27 @@
 import NATS
 import NIOConcurrencyHelpers
 
-/// A publish that was handed over, for the caller that waits until it has ended.
+/// A submitted publish, for a caller that waits for its end.
 public final class PendingPublish: Sendable {
     /// The message's identifier.
     public let id: String
 
     private struct State {
         var outcome: PublishNews.State?
-        /// The caller that came to wait before the end.
+        /// The caller, if it began to wait before the end.
         var waiter: Completion<PublishNews.State?>?
     }
 
     private let state = NIOLockedValueBox(State())
     private let clock: DeliveryClock
 
-    /// - Parameter clock: says when a caller has waited for long enough.
+    /// - Parameter clock: Times out the waiting caller.
     init(id: String, _ clock: DeliveryClock) {
         self.id = id
         self.clock = clock
     }
 
-    /// The message has ended. Most do before a caller comes to wait for them.
+    /// The message has ended, mostly before a caller waits for it.
     func end(_ outcome: PublishNews.State) {
         let waiter = state.withLockedValue { state in
             state.outcome = outcome
@@ -41,22 +41,23 @@ public final class PendingPublish: Sendable {
         guard let waiter else { return outcome }
         let name = DeliveryClock.Name.caller(ObjectIdentifier(waiter))
         clock.set(name, at: clock.now + max(.zero, limit)) { waiter.fulfil(nil) }
-        // Its name is its own as long as it is there.
+        // The name is unique only while the waiter exists.
         defer { withExtendedLifetime(waiter) { clock.remove(name) } }
         return await waiter.value(onCancel: .failed(.cancelled))
     }
 
-    /// Waits until the server has stored the message. To be called once.
+    /// Waits until the server has stored the message. Call it once.
     ///
-    /// - Parameter timeout: how long that may take; the message stays in the outbox when it passes.
-    /// - Throws: ``RelayError/timeout(_:)``, ``RelayError/cancelled``, or why the message will not be stored.
+    /// - Parameter timeout: The time limit; when it passes, the message stays in the outbox.
+    /// - Throws: ``RelayError/timeout(_:)``, ``RelayError/cancelled``, or the reason why the message will not be
+    ///   stored.
     public nonisolated(nonsending) func receipt(within timeout: Duration) async throws(RelayError) -> PublishReceipt {
         try receipt(of: await outcome(within: timeout))
     }
 
-    /// The receipt of a message that has ended, without waiting; nil while it has not.
+    /// The receipt of a message that has ended, without waiting; nil if it has not.
     ///
-    /// - Throws: why the message will not be stored.
+    /// - Throws: The reason why the message will not be stored.
     package func receiptNow() throws(RelayError) -> PublishReceipt? {
         guard let outcome = state.withLockedValue({ $0.outcome }) else { return nil }
         return try receipt(of: outcome)
@@ -74,11 +75,11 @@ public final class PendingPublish: Sendable {
     }
 }
 
-/// How a publish was stored.
+/// Proof that a publish was stored.
 public struct PublishReceipt: Hashable, Sendable {
     /// The message's identifier.
     public var id: String
-    /// Its place in the network's stream.
+    /// Its sequence in the network's stream.
     public var sequence: UInt64
     /// Whether an earlier attempt had stored it.
     public var isDuplicate: Bool

@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 
-/// Takes a person who does nothing for a while for one who is away, and tells the background; the next thing that they
-/// do is the foreground. For a program that learns nothing else about being looked at.
+/// Treats a person who does nothing for a while as away, and reports the background; their next action reports the
+/// foreground. For a program with no other way to know whether it is being used.
 ///
 /// ```swift
 /// let idle = IdleSource(after: .seconds(600))
@@ -11,7 +11,7 @@ import NIOConcurrencyHelpers
 /// idle.noteActivity()
 /// ```
 ///
-/// While the person is away it runs no timer.
+/// It runs no timer while the person is away.
 public final class IdleSource: LifecycleSource {
     private struct State {
         var lastActivity: ContinuousClock.Instant
@@ -24,10 +24,10 @@ public final class IdleSource: LifecycleSource {
     private let clock: any Timekeeper
     private let state: NIOLockedValueBox<State>
 
-    /// A source that tells the background after this time without a sign of the person; a second at least.
+    /// A source that reports the background after this long without activity; one second at least.
     public convenience init(after time: Duration) { self.init(after: time, clock: SystemTime()) }
 
-    /// As the public form, by another clock.
+    /// As the public form, with another clock.
     init(after time: Duration, clock: any Timekeeper) {
         self.time = max(time, .seconds(1))
         self.clock = clock
@@ -36,10 +36,10 @@ public final class IdleSource: LifecycleSource {
 
     deinit { end() }
 
-    /// The person has done something. Costs next to nothing: it may be called for every key.
+    /// Reports activity. Cheap enough to call for every key.
     public func noteActivity() {
         let now = clock.now
-        // Told under the lock, so that the client hears of an absence and its end in their order.
+        // Sent under the lock, so that an absence and its end reach the client in order.
         let hasReturned = state.withLockedValue { state in
             state.lastActivity = now
             guard exchange(&state.isAway, with: false) else { return false }
@@ -49,14 +49,14 @@ public final class IdleSource: LifecycleSource {
         if hasReturned { wait() }
     }
 
-    /// Begins with a person who is there.
+    /// Starts with a person who is present.
     public func begin(_ receiver: LifecycleReceiver) {
         let now = clock.now
         state.withLockedValue { ($0.receiver, $0.lastActivity, $0.isAway) = (receiver, now, false) }
         wait()
     }
 
-    /// Tells nothing any more.
+    /// Stops reporting.
     public func end() {
         let alarm = state.withLockedValue { state in
             state.receiver = nil
@@ -77,9 +77,9 @@ public final class IdleSource: LifecycleSource {
         replaced?.cancel()
     }
 
-    /// Tells the background when the time is up.
+    /// Reports the background once the time is up.
     ///
-    /// - Returns: when to look again; nil when there is nothing more to wait for.
+    /// - Returns: When to look again; nil if there is nothing to wait for.
     private func nextLook() -> ContinuousClock.Instant? {
         let now = clock.now
         return state.withLockedValue { state in

@@ -1,44 +1,44 @@
 import NATS
 
-/// Whether there is to be a connection: foreground, background, and the rest of one that nobody needs. A pure value: an
+/// Whether there should be a connection: foreground, background, and the suspension of an idle one. A pure value: an
 /// event and the present moment in, actions out.
 ///
-/// The last signal decides, however fast signals come: a return within the grace period costs nothing, and 100 quick
-/// changes suspend at most once. Only a client that its user connected, and did not disconnect, ever comes back by
-/// itself. Unknown means foreground: a machine starts active. Only the end of the last subscription begins the wait for
-/// an idle connection's rest, so that a client that never subscribes is left alone.
+/// The last signal decides, however fast signals arrive: a return within the grace period costs nothing, and 100 quick
+/// changes suspend at most once. Only a client whose user connected it, and did not disconnect it, ever returns
+/// automatically. Unknown means foreground: a machine starts active. Only the end of the last subscription starts the
+/// idle timeout, so that a client that never subscribes is left alone.
 package struct LifecycleMachine: Sendable {
     package enum TimerID: Hashable, Sendable {
         /// The end of the grace period in the background.
         case grace
-        /// The rest of a connection that nobody needs.
+        /// The end of the idle timeout.
         case idle
     }
 
     package enum Event: Hashable, Sendable {
-        /// Something happens to the application. Repetitions are harmless; one that is about to be stopped is in the
-        /// background from now on.
+        /// Something happened to the application. Repetitions are harmless; one that is about to be stopped counts as
+        /// in the background.
         case signal(LifecycleEvent)
-        /// The user asked for a connection. An idle one rests no more.
+        /// The user asked for a connection, which ends any idling.
         case userConnected
-        /// The user ended the connection, or it ended and is not tried again.
+        /// The user ended the connection, or it ended for good.
         case userDisconnected
-        /// A timer reached its moment.
+        /// A timer fired.
         ///
-        /// - Parameter isNeeded: whether something other than a subscription needs the connection now.
+        /// - Parameter isNeeded: Whether something other than a subscription needs the connection now.
         case timerFired(TimerID, isNeeded: Bool = false)
-        /// The last subscription has ended, or was let go.
+        /// The last subscription has ended.
         case subscriptionsEnded
-        /// Something needs the connection: a subscription, or without one something to send, after which the wait for
-        /// its rest begins anew.
+        /// The connection is needed: by a subscription, or else to send something, after which the idle timeout starts
+        /// again.
         case needed(isFollowed: Bool)
-        /// It is known what became of an idle connection's way back.
+        /// It is known whether an idle connection came back.
         case returned
-        /// The connection was suspended, for whichever reason, so that nothing is waited for.
+        /// The connection was suspended, for whatever reason; nothing is timed.
         case connectionSuspended
-        /// The connection runs again after that.
+        /// The connection is running again.
         case connectionResumed(isFollowed: Bool)
-        /// The background does something else from now on.
+        /// The policy for the background has changed.
         case policyChanged(LifecyclePolicy)
     }
 
@@ -46,17 +46,17 @@ package struct LifecycleMachine: Sendable {
     package enum Action: Hashable, Sendable {
         /// Report ``Event/timerFired(_:)`` at this moment.
         case startTimer(TimerID, at: ContinuousClock.Instant)
-        /// Forget a timer.
+        /// Cancel a timer.
         case cancelTimer(TimerID)
         /// Suspend the connection for the background.
         case suspend
-        /// Let the connection go, since nobody needs it.
+        /// Suspend the connection as idle.
         case rest
-        /// Bring the connection back, with the backoff reset.
+        /// Resume the connection with a fresh backoff.
         case resume
-        /// Check that the connection still lives. One that is waited for is tried at once.
+        /// Check that the connection is alive, or retry at once during an outage.
         case probe
-        /// Leave the connection, which the server has given up by now, for a new one at once.
+        /// Replace the connection, which the server must have given up by now, at once.
         case replace
     }
 
@@ -69,45 +69,45 @@ package struct LifecycleMachine: Sendable {
     private enum Connection {
         /// It is kept, or there is none.
         case kept
-        /// The grace ends then.
+        /// The grace period lasts until then.
         case grace(until: ContinuousClock.Instant)
         case suspended
     }
 
     private enum Idle {
-        /// The connection is needed, or is left alone.
+        /// The connection is needed, or left alone.
         case needed
         case waiting(until: ContinuousClock.Instant)
         case resting
     }
 
-    /// What the background does to the connection.
+    /// The policy for the background.
     package private(set) var policy: LifecyclePolicy
-    /// How long the server waits for a client that says nothing.
+    /// How long the server waits for a silent client.
     package let patience: Duration
-    /// How long a connection stays that nobody needs; nil for ever.
+    /// How long an idle connection stays; nil means forever.
     package let idleTimeout: Duration?
     package private(set) var wantsConnection = false
-    /// Whether an idle connection is on its way back, and what becomes of that is not known yet.
+    /// Whether an idle connection is returning, with unknown outcome.
     package private(set) var isReturning = false
 
-    /// Where the application is, by the last signal.
+    /// The application's place, by the last signal.
     private var place = Place.foreground
     private var idle = Idle.needed
     /// Whether there has been a subscription in this session.
     private var hasFollowed = false
-    /// When the connection was looked after last.
+    /// When the connection was last checked.
     private var checkedAt: ContinuousClock.Instant?
 
-    /// Signals that mean the same come together: what was looked after is not looked after again within this time.
+    /// Signals with the same cause come together, so the connection is checked once within this time.
     static let checkSpacing = Duration.seconds(1)
 
     /// A machine of an application in the foreground that never connected.
     ///
     /// - Parameters:
-    ///   - policy: what the background does.
-    ///   - patience: how long the server waits for a client that says nothing.
-    ///   - idleTimeout: how long a connection stays that nobody needs; nil for ever.
+    ///   - policy: What the background does.
+    ///   - patience: How long the server waits for a silent client.
+    ///   - idleTimeout: How long an idle connection stays; nil means forever.
     package init(policy: LifecyclePolicy, patience: Duration = .seconds(240), idleTimeout: Duration? = nil) {
         self.policy = policy
         self.patience = patience
@@ -123,14 +123,10 @@ package struct LifecycleMachine: Sendable {
         if case .background(_, .grace(let end)) = place { end } else { nil }
     }
 
-    /// Whether the connection was let go since nobody needed it.
+    /// Whether the connection was suspended as idle.
     package var isIdle: Bool { if case .resting = idle { true } else { false } }
 
-    /// Takes in what happened and says what to do.
-    ///
-    /// - Parameters:
-    ///   - event: what happened.
-    ///   - now: when; moments never go backwards.
+    /// Handles an event and returns the actions, in order. Moments never go backwards.
     package mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
         switch event {
         case .signal(.foreground): return foreground(at: now)
@@ -140,12 +136,12 @@ package struct LifecycleMachine: Sendable {
         case .signal(.probe): return wantsConnection && !isSuspended ? check(at: now) : []
         case .userConnected:
             wantsConnection = true
-            // The user's own wish wins over the background, for one more grace period.
+            // The user's own request beats the background, for one more grace period.
             return resetIdle() + startGrace(at: now)
         case .userDisconnected:
             wantsConnection = false
             return resetIdle() + change(to: .kept)
-        // A timer that was cancelled as it fired comes too early for the next one.
+        // A timer that was cancelled while it fired is too early for the next one.
         case .timerFired(.grace, _):
             guard let grace, grace <= now else { return [] }
             _ = change(to: .suspended)
@@ -163,7 +159,7 @@ package struct LifecycleMachine: Sendable {
             var actions: [Action] = []
             if isIdle {
                 (idle, isReturning) = (.needed, true)
-                // In the background it stays away; the foreground brings it back.
+                // In the background it stays suspended until the foreground.
                 if !isSuspended { actions = [.resume] }
             } else {
                 actions = cancelIdle()
@@ -190,9 +186,9 @@ package struct LifecycleMachine: Sendable {
         guard case .background(let since, let connection) = place else { return [] }
         let actions = change(to: .kept)
         place = .foreground
-        // No return to the foreground brings a connection back that nobody needs.
+        // A return to the foreground does not resume an idle connection.
         if case .suspended = connection { return isIdle ? [] : [.resume] }
-        // The connection was kept, or a stopped process could not let it go in time: it may be dead by now.
+        // The connection was kept, or a stopped process could not close it in time: it may be dead by now.
         let mayBeDead = wantsConnection && now - since >= LifecyclePolicy.shortestGrace
         return mayBeDead ? actions + check(at: now) : actions
     }
@@ -204,14 +200,14 @@ package struct LifecycleMachine: Sendable {
 
     private mutating func woke(after asleep: Duration, at now: ContinuousClock.Instant) -> [Action] {
         guard wantsConnection, !isSuspended else { return [] }
-        // The grace went on while the machine slept; its timer may be late.
+        // The grace period continued during sleep, and its timer may be late.
         if let grace, grace <= now { return suspend() }
         return asleep >= patience ? replace(at: now) : check(at: now)
     }
 
     private mutating func suspend() -> [Action] { change(to: .suspended) + [.suspend] }
 
-    /// Does something else to the connection in the background, and forgets the grace that runs.
+    /// Changes what the background does to the connection, and ends a running grace period.
     private mutating func change(to connection: Connection) -> [Action] {
         guard case .background(let since, let earlier) = place else { return [] }
         place = .background(since: since, connection)
@@ -234,7 +230,7 @@ package struct LifecycleMachine: Sendable {
         return change(to: .grace(until: now + length)) + [.startTimer(.grace, at: now + length)]
     }
 
-    /// Begins to wait for the rest of a connection that nobody needs, unless that is waited for or has begun.
+    /// Starts the idle timeout, unless it is running or has passed.
     private mutating func awaitRest(at now: ContinuousClock.Instant) -> [Action] {
         guard let idleTimeout, wantsConnection, case .needed = idle else { return [] }
         idle = .waiting(until: now + idleTimeout)
@@ -254,9 +250,9 @@ package struct LifecycleMachine: Sendable {
 }
 
 extension LifecycleMachine.Action {
-    /// The meaning for the connection, in order; nothing for a timer.
+    /// The connection's events for this action, in order; none for a timer.
     ///
-    /// - Parameter generation: the present dial's.
+    /// - Parameter generation: The present dial's.
     package func connectionEvents(generation: UInt64) -> [ConnectionMachine.Event] {
         switch self {
         case .startTimer, .cancelTimer: return []

@@ -1,51 +1,51 @@
-/// What a client can be told of its application and of the machine under it.
+/// An event of the application, or of the machine that it runs on.
 public enum LifecycleEvent: Hashable, Sendable {
-    /// The application is in the foreground: its person may be looking.
+    /// The application is in the foreground: a person may be looking at it.
     case foreground
-    /// The application is in the background. What follows is the ``LifecyclePolicy``'s matter.
+    /// The application is in the background. The ``LifecyclePolicy`` says what follows.
     case background
-    /// The process is about to be stopped, or the machine to sleep, and can keep no connection, whatever the policy: it
-    /// is closed at once, while that can still be done. The next ``foreground`` brings it back.
+    /// The process is about to be stopped, or the machine to sleep: whatever the policy, the connection is closed while
+    /// that is still possible. The next ``foreground`` brings it back.
     case stopping
-    /// The machine slept for so long, or the process was stopped, and runs again. The connection may be dead without
-    /// anybody having noticed.
+    /// The machine slept, or the process was stopped, for this long, and runs again. The connection may be dead
+    /// unnoticed.
     case woke(after: Duration)
-    /// Something suggests that the connection is worth a look: one ping, whose answer is due soon.
+    /// Something suggests checking the connection: one ping, with a short deadline.
     case probe
 }
 
-/// One signal of an application's or a machine's life: a terminal's focus, a sleep, a person who is idle.
+/// A source of lifecycle events: a terminal's focus, sleep, an idle person.
 ///
-/// A client makes its sources at its first `connect`, where ``RelayConfiguration/handleAppLifecycle`` says so, and ends
-/// them when it goes. It holds them, and they hold it by nothing but their receiver, which is weak: no source keeps a
-/// client alive.
+/// A client creates its sources at its first `connect` if ``RelayConfiguration/handleAppLifecycle`` is set, and ends
+/// them when it is deallocated. It retains them, and they know it only through their receiver, which is weak: no source
+/// keeps a client alive.
 public protocol LifecycleSource: AnyObject, Sendable {
-    /// Begins to tell a client. Called once. A source that knows how things stand tells it now; otherwise the client
-    /// takes its application for one in the foreground.
+    /// Starts to report to a client. Called once. A source that knows the present state reports it now; otherwise the
+    /// client assumes the foreground.
     func begin(_ receiver: LifecycleReceiver)
 
-    /// Looks now for what can only be noticed by looking. Called when the client is awake anyway: with the timers of a
+    /// Polls for an event that only polling reveals. Called when the client is awake anyway: with the timers of a
     /// connection, and at each return to the foreground.
     ///
-    /// - Returns: what has happened since the last look, if anything has.
+    /// - Returns: The event since the last poll, if any.
     func look() -> LifecycleEvent?
 
-    /// Tells nothing any more.
+    /// Stops reporting.
     func end()
 }
 
 extension LifecycleSource {
-    /// Nothing: this source tells by itself.
+    /// Nil: this source reports events itself.
     public func look() -> LifecycleEvent? { nil }
 }
 
-/// Where a source's events go: a client, which it does not keep alive.
+/// The receiver of a source's events: a client, which it does not keep alive.
 public struct LifecycleReceiver: Sendable {
     private let receive: @Sendable (LifecycleEvent) -> Void
 
-    /// Hands each event to a function, on the thread that tells it.
+    /// Passes each event to a function, on the reporting thread.
     public init(_ receive: @escaping @Sendable (LifecycleEvent) -> Void) { self.receive = receive }
 
-    /// Tells an event and returns at once. Events of one thread arrive in their order.
+    /// Reports an event and returns at once. Events of one thread arrive in order.
     public func tell(_ event: LifecycleEvent) { receive(event) }
 }

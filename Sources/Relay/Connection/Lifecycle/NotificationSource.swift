@@ -5,11 +5,10 @@ import NIOConcurrencyHelpers
     import AppKit
 #endif
 
-/// Tells what an application's system says in notifications, each of which stands for an event.
+/// Reports notifications of the system or an application as events.
 public final class NotificationSource: LifecycleSource {
-    /// An observer of a notification centre.
-    ///
-    /// It may pass between threads: nothing is done with it but to hand it back to its centre, which takes it from any.
+    /// An observer of a notification centre. Safe to pass between threads: it is only ever returned to its centre,
+    /// which accepts it on any thread.
     private struct Observer: @unchecked Sendable {
         let token: any NSObjectProtocol
     }
@@ -21,8 +20,8 @@ public final class NotificationSource: LifecycleSource {
     /// A source of notifications.
     ///
     /// - Parameters:
-    ///   - center: where they are posted.
-    ///   - events: what each stands for.
+    ///   - center: The centre that posts them.
+    ///   - events: The event for each notification.
     public init(_ center: NotificationCenter, _ events: [Notification.Name: LifecycleEvent]) {
         self.center = center
         self.events = events
@@ -30,7 +29,7 @@ public final class NotificationSource: LifecycleSource {
 
     deinit { end() }
 
-    /// Begins to observe.
+    /// Starts to observe.
     public func begin(_ receiver: LifecycleReceiver) {
         let begun = events.map { name, event in
             Observer(token: center.addObserver(forName: name, object: nil, queue: nil) { _ in receiver.tell(event) })
@@ -38,7 +37,7 @@ public final class NotificationSource: LifecycleSource {
         observers.withLockedValue { $0 += begun }
     }
 
-    /// Observes no more.
+    /// Stops observing.
     public func end() {
         let ended = observers.withLockedValue { observers in
             defer { observers = [] }
@@ -48,10 +47,9 @@ public final class NotificationSource: LifecycleSource {
     }
 }
 
-/// The signals that the present system gives.
+/// The signals of the present system.
 public enum SystemLifecycle {
-    /// New sources of all of them. Where the system says nothing of applications, as on Linux, that is the machine's
-    /// sleep.
+    /// New sources of all of them. Systems without application events, such as Linux, only have the machine's sleep.
     public static func sources() -> [any LifecycleSource] {
         var sources: [any LifecycleSource] = [SleepSource()]
         #if os(iOS) || os(tvOS) || os(visionOS)
@@ -70,7 +68,7 @@ public enum SystemLifecycle {
                         Notification.Name("NSApplicationDidResignActiveNotification"): .background,
                         Notification.Name("NSApplicationDidBecomeActiveNotification"): .foreground,
                     ]))
-            // Sleep, and another user at the screen, are told by the workspace's own centre.
+            // The workspace's own centre reports sleep and user switching.
             sources.append(
                 NotificationSource(
                     NSWorkspace.shared.notificationCenter,

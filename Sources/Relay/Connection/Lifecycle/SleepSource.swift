@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 
-/// Tells that the machine has slept, by two clocks of which only one goes on meanwhile. It runs no timer and looks only
-/// when the client is awake anyway.
+/// Reports that the machine has slept, by comparing two clocks of which only one advances during sleep. It runs no
+/// timer, and looks only when the client is awake anyway.
 public final class SleepSource: LifecycleSource {
     private let gauge: NIOLockedValueBox<SleepGauge>
     private let read: @Sendable () -> SleepGauge.Reading?
@@ -15,50 +15,50 @@ public final class SleepSource: LifecycleSource {
         gauge = NIOLockedValueBox(SleepGauge())
     }
 
-    /// Begins to compare the clocks.
+    /// Starts to compare the clocks.
     public func begin(_ receiver: LifecycleReceiver) { _ = look() }
 
     /// Compares the clocks.
     ///
-    /// - Returns: ``LifecycleEvent/woke(after:)`` where the machine slept since the last look.
+    /// - Returns: ``LifecycleEvent/woke(after:)`` if the machine slept since the last look.
     public func look() -> LifecycleEvent? {
         guard let reading = read() else { return nil }
         return gauge.withLockedValue { $0.take(reading) }.map { .woke(after: $0) }
     }
 
-    /// Nothing is left behind.
+    /// Does nothing.
     public func end() {}
 }
 
-/// How long the machine slept between two readings of its clocks, as a value.
+/// Measures the machine's sleep between two readings of its clocks, as a pure value.
 struct SleepGauge: Sendable {
     /// Both clocks at one moment.
     struct Reading: Sendable {
-        /// Goes on while the machine sleeps (Linux's boot-time clock).
+        /// Advances while the machine sleeps (Linux's boot-time clock).
         var continuous: ContinuousClock.Instant
-        /// Stands still while the machine sleeps (Linux's monotonic clock).
+        /// Stops while the machine sleeps (Linux's monotonic clock).
         var suspending: SuspendingClock.Instant
 
-        /// The system's clocks now; nil while this thread is interrupted so often that they cannot be read together.
+        /// The system's clocks now; nil if this thread is interrupted too often to read them together.
         static func system() -> Reading? {
             for _ in 0..<4 {
                 let before = SuspendingClock.now
                 let continuous = ContinuousClock.now
                 let after = SuspendingClock.now
-                // A process that was stopped between the two would look like a machine that slept.
+                // A process stopped between the two readings would look like a machine that slept.
                 if after - before < .milliseconds(20) { return Reading(continuous: continuous, suspending: after) }
             }
             return nil
         }
     }
 
-    /// A shorter sleep does nothing to a connection, and clocks differ a little.
+    /// A shorter sleep does not harm a connection, and the clocks differ a little.
     static let shortest = Duration.seconds(1)
     private var last: Reading?
 
-    /// Takes in a reading.
+    /// Handles a reading.
     ///
-    /// - Returns: how long the machine slept since the last one; nil where it did not.
+    /// - Returns: How long the machine slept since the last one; nil if it did not.
     mutating func take(_ reading: Reading) -> Duration? {
         defer { last = reading }
         guard let earlier = last else { return nil }

@@ -2,20 +2,20 @@ import NATS
 import NIOCore
 import Platform
 
-// From a login to a connection over which everything is as it was, and what waits at its end.
+// From the login to a fully restored connection.
 extension LiveLink {
-    /// Gives what is under way time to be stored, before this side ends the connection.
+    /// Gives messages in flight time to be stored before this side closes the connection.
     func settle(_ publisher: Publisher, within limit: Duration) async {
         await publisher.waitUntilEmpty(limit)
         if publisher.count == 0 { try? await connection?.flush(timeout: .milliseconds(500)) }
     }
 
-    /// Subscriptions first, then what waits in the outbox, and only then counts the connection as restored.
+    /// Restores the subscriptions, then flushes the outbox, and only then counts the connection as restored.
     ///
-    /// - Parameter known: the names to go by while the network's service does not answer.
+    /// - Parameter known: The names to use while the network's service does not answer.
     func restore(_ configuration: RelayConfiguration, known: RelayConfiguration.Namespace?, _ publisher: Publisher) {
         guard let connection else { return }
-        // Readers recognise the user's own messages by it before the outbox opens.
+        // Readers use it to recognise the user's own messages before the outbox opens.
         publisher.hashIdentifiers(with: configuration.credentials.messageKey)
         start { link in
             do throws(NATSError) {
@@ -32,7 +32,7 @@ extension LiveLink {
                 guard await link.inOwner({ $0.openOutbox(over: link, namespace) }) != nil,
                     await publisher.flushed()
                 else { return }
-                // The first figure for the status bar, at once and not after the first ping interval.
+                // The first round trip for the status bar, without waiting for the ping interval.
                 let roundTrip = try await connection.ping()
                 await link.inOwner { $0.connection.restored(roundTrip, over: link, for: $0) }
             } catch {
@@ -41,7 +41,7 @@ extension LiveLink {
         }
     }
 
-    /// The names of the network's topics as they are by now.
+    /// The current names of the network's topics.
     func namespaceNow(instead known: RelayConfiguration.Namespace) async -> RelayConfiguration.Namespace {
         guard known.streamCreated != nil, let connection,
             let configuration = await inOwner({ $0.configuration }), let question = Self.question(configuration)
@@ -61,15 +61,15 @@ extension LiveLink {
         }
         var status: String
         var data: Names?
-        /// Why there are none: a control message's proof.
+        /// Why there are none: a signed control message.
         var refusal: String?
-        /// That the service has no time now.
+        /// Whether the service is too busy to answer now.
         var busy: Bool?
     }
 
-    /// Asks the network for the names of its topics (RelayX's service), or takes the configured ones.
+    /// Asks the network for the names of its topics (RelayX's service), or uses the configured ones.
     ///
-    /// - Returns: nil where the network keeps this user out, and the session has ended for the reason that it gave.
+    /// - Returns: Nil if the network rejects this user; the session has then ended with the given reason.
     private func namespace(
         _ configuration: RelayConfiguration, known: RelayConfiguration.Namespace?, _ connection: NATSConnection
     ) async throws(NATSError) -> RelayConfiguration.Namespace? {
@@ -87,7 +87,7 @@ extension LiveLink {
             do throws(NATSError) {
                 return try await ask(question, connection, timeout: known == nil ? .seconds(5) : .seconds(2))
             } catch .timeout(let operation) {
-                // Servers before 2.10 do not say that nobody answers behind an import.
+                // Servers before 2.10 do not report missing responders across an import.
                 guard let known else { throw .timeout(operation) }
                 keepAsking(question, connection, after: .seconds(1))
                 return known
@@ -96,20 +96,20 @@ extension LiveLink {
                     keepAsking(question, connection, after: .seconds(1))
                     return known
                 }
-                // A network that has just started answers a moment later than its server.
+                // The service of a network that has just started answers a moment later than its server.
                 guard clock.now < deadline else { throw .noResponders(subject: subject) }
                 do { try await clock.sleep(for: .milliseconds(50)) } catch { throw .cancelled }
             }
         }
     }
 
-    /// What the network's service is asked; nil without a token.
+    /// The question for the network's service; nil without a token.
     private static func question(_ configuration: RelayConfiguration) -> Data? {
         configuration.credentials.token.flatMap { try? JSONEncoder().encode(["api_key": $0]) }
     }
 
-    /// Asks the network's service beside everything else, more and more rarely, until it answers: the account may be
-    /// closed, and only this service says so.
+    /// Keeps asking the network's service in the background, less and less often, until it answers: the account may be
+    /// closed, and only this service reports it.
     private func keepAsking(_ question: Data, _ connection: NATSConnection, after pause: Duration = .zero) {
         start { link in
             var pause = pause
@@ -127,7 +127,7 @@ extension LiveLink {
 
     /// Asks the network's service.
     ///
-    /// - Returns: nil where it keeps this user out, and the session has ended for the reason that it gave.
+    /// - Returns: Nil if it rejects this user; the session has then ended with the given reason.
     private func ask(
         _ question: Data, _ connection: NATSConnection, timeout: Duration
     ) async throws(NATSError) -> RelayConfiguration.Namespace? {

@@ -4,20 +4,19 @@ import Platform
 
 // An exclusive session, held in the network's bucket over this connection.
 extension LiveLink {
-    /// Who takes the session, and where.
     private struct Entry: Sendable {
         let bucket: KeyValueBucket
         let key: String
     }
 
-    /// Takes the session before anything is restored, and keeps it; false when another device has it.
+    /// Claims the session before anything is restored, and keeps it; false if another device has it.
     ///
-    /// - Throws: what kept the bucket from answering.
+    /// - Throws: The reason why the bucket did not answer.
     func take(_ claim: SessionClaim, of user: String) async throws(NATSError) -> Bool {
         guard let jetStream else { return false }
         let entry = Entry(
             bucket: try KeyValueBucket(SessionClaim.bucket, jetStream), key: SessionClaim.key(for: user))
-        // Devices that come at the same moment find out one after the other.
+        // Of devices that arrive at the same moment, each round lets one through.
         for _ in 0..<8 {
             let present = try await find(entry)
             if let device = claim.deviceKeepingOut(present?.holder) {
@@ -55,7 +54,7 @@ extension LiveLink {
             throw missing
         } catch {
             guard case .timeout = error else { throw error }
-            // Some servers leave the question about a bucket that they don't have without an answer.
+            // Some servers do not answer a question about a bucket that they don't have.
             do throws(NATSError) {
                 _ = try await entry.bucket.jetStream.streamInfo(NetworkNames.stream(ofBucket: SessionClaim.bucket))
             } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
@@ -67,7 +66,7 @@ extension LiveLink {
         }
     }
 
-    /// Follows who holds the session, beginning with the present holder, so that nothing falls between.
+    /// Follows the holder of the session from the present one on, so that no change is missed.
     private func watch(_ entry: Entry) async {
         while !Task.isCancelled, entry.bucket.jetStream.connection.isOpen {
             do throws(NATSError) {
@@ -78,13 +77,13 @@ extension LiveLink {
                     await inOwner { $0.login.sessionChanged(to: holder, revision: revision, for: $0) }
                 }
             } catch {
-                // A consumer that is lost while the connection is open is made anew.
+                // A consumer that is lost while the connection is open is created again.
             }
             try? await surroundings.clock.sleep(for: .seconds(1))
         }
     }
 
-    /// Writes the entry again before the bucket forgets it.
+    /// Rewrites the entry before the bucket expires it.
     private func renew(_ entry: Entry) async {
         while !Task.isCancelled {
             do { try await surroundings.clock.sleep(for: SessionClaim.renewal) } catch { return }
@@ -96,7 +95,7 @@ extension LiveLink {
             do throws(NATSError) {
                 written = try await entry.bucket.update(value, for: entry.key, revision: revision)
             } catch {
-                // Another device's entry is the watcher's news. One that was forgotten meanwhile is made again.
+                // The watcher reports another device's entry. An entry that has expired is created again.
                 if Self.isConflict(error) { written = try? await entry.bucket.create(value, for: entry.key) }
             }
             if let written { await inOwner { $0.login.sessionWritten(written) } }

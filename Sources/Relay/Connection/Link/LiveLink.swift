@@ -4,10 +4,10 @@ import NIOConcurrencyHelpers
 /// One dial of a relay client and the connection that it leads to, until their end.
 package typealias LiveLink = ConnectionLink<RelayClient>
 
-/// What a relay client has over one connection alone.
+/// What a relay client keeps for each connection.
 package final class LinkAttachment: Sendable {
     fileprivate let deletedLetters: DeletedLetters
-    /// JetStream as the network has it, for any connection.
+    /// The network's JetStream settings, the same for any connection.
     fileprivate let dialect = NIOLockedValueBox((prefix: JetStream.standardPrefix, readsBatches: false))
     fileprivate let pullLimit: PullLimit
     fileprivate let leftConsumers: LeftConsumers
@@ -21,7 +21,7 @@ extension LiveLink {
     /// The user's letters that were deleted over this connection.
     var deletedLetters: DeletedLetters { attachment.deletedLetters }
 
-    /// JetStream over this connection, as the network has it; nil before the login.
+    /// JetStream over this connection with the network's settings; nil before the login.
     var jetStream: JetStream? {
         guard let connection else { return nil }
         let (prefix, readsBatches) = attachment.dialect.withLockedValue(\.self)
@@ -33,12 +33,12 @@ extension LiveLink {
         return jetStream
     }
 
-    /// Speaks to JetStream as the network has it from now on.
+    /// Uses the network's JetStream settings from now on.
     func speak(as namespace: RelayConfiguration.Namespace) {
         attachment.dialect.withLockedValue { $0 = (namespace.apiPrefix, namespace.readsBatches) }
     }
 
-    /// Listens to the administrator. As long as the server does not permit it, nothing is heard.
+    /// Listens to the administrator, once the server permits it.
     func followControl(for user: String) {
         guard let connection,
             let subscription = try? connection.subscribe(
@@ -53,7 +53,7 @@ extension LiveLink {
                     await link.inOwner { $0.login.heardControl(bytes, for: user, of: $0) }
                 }
             } catch {
-                // The end of the connection has its own news.
+                // The end of the connection is reported elsewhere.
             }
         }
     }

@@ -1,21 +1,21 @@
 import NATS
 
-// What comes of the server's answers, and of what was found out about a message.
+// What follows from the server's answers, and from what was found out about a message.
 extension Delivery {
-    /// What looking for a message on its stream brought.
+    /// The result of looking for a message in its stream.
     package enum Finding: Hashable, Sendable {
         /// It is there.
         case stored(sequence: UInt64)
         /// It is not there.
         case absent
-        /// The stream is too long to go through, or may not be read.
+        /// The stream is too long to search, or may not be read.
         case unknown
-        /// The server did not answer; it may do so later.
+        /// The server did not answer, but may do so later.
         case failed
     }
 
-    /// How many unexplained refusals in a row, over some eight seconds, make a letter fail: a restarting host needs as
-    /// long.
+    /// After this many refusals in a row, over some eight seconds, a letter fails without a known reason: a network's
+    /// host needs as long to restart.
     static let silentRefusals = 7
 
     /// The server answered some publishes.
@@ -27,7 +27,7 @@ extension Delivery {
         actions.reserveCapacity(answers.underestimatedCount)
         for (id, result) in answers {
             switch result {
-            // A server of a cluster has taken the message in and may lose it still. Older servers say so in this form;
+            // A server of a cluster has accepted the message but may still lose it. Older servers answer in this form;
             // newer ones refuse it.
             case .success(let told) where told.isDuplicate && told.sequence == 0:
                 refused(id, .jetStream(.notStoredYet), at: now, into: &actions)
@@ -46,23 +46,23 @@ extension Delivery {
         guard let entry = entry(underWay: id) else { return }
         let destination = entry.message.destination
         switch error {
-        // The end of the connection says nothing about the message, which goes back to its place with the news of it.
+        // The end of the connection proves nothing about the message, which `connectionLost` puts back.
         case .connectionLost, .closedByServer, .staleConnection, .closed, .cancelled: return
-        // No answer at all may mean that the connection is dead without a word.
+        // No answer may mean that the connection has died silently.
         case .timeout: actions.append(.probe)
         case .noResponders:
             switch destination {
             case .postbox(let user, let postbox):
                 actions.append(.askRecipient(id: id, user: user, postbox: postbox, isRefused: true))
-            // A topic's stream may be without a leader for a moment, or not exist.
+            // A topic's stream may have no leader for a moment, or not exist.
             case .topic(let topic): if refusals(of: id) > 0 { actions.append(.askStream(id: id, topic: topic)) }
-            // Before it is sent again its store is asked for the key.
+            // Before the message is sent again, the key is looked up.
             case .key: break
             }
         default: break
         }
         let reason = Self.reason(error, destination)
-        // The server may have stored what it was sent before it refused to answer, which it may permit again.
+        // The server may have stored an earlier attempt before it refused to answer, and may permit that again.
         guard error.isRetryable || error.isRefusedAnswer && entry.wasSentBefore else {
             return end(id, .failed(reason), into: &actions)
         }
@@ -84,24 +84,23 @@ extension Delivery {
         .server(code: 503, "no stream stores \(destination)")
     }
 
-    /// The network reported the state of a letter's postbox; nil when it did not answer. A postbox that takes letters
-    /// was without a leader for a moment, and the letter is sent again.
+    /// The network reported the state of a letter's postbox; nil if it did not answer. A postbox that accepts letters
+    /// had no leader for a moment, and the letter is sent again.
     ///
-    /// - Parameter isRefused: whether the letter itself was refused before; otherwise it is under way.
+    /// - Parameter isRefused: Whether the letter itself was refused before; otherwise it is in flight.
     package mutating func recipientAnswered(
         id: String, _ state: RecipientReply.State?, isRefused: Bool, at now: ContinuousClock.Instant
     ) -> [Action] {
         guard case .postbox(let user, let postbox)? = destination(of: id) else { return [] }
         var actions: [Action] = []
-        // A refused letter that is under way again brings its own news, unless this is certain: a full postbox may have
-        // room again, and its stream says itself that it has none.
+        // A refused letter that is in flight again gets its own answer, unless this one is certain: a full postbox may
+        // have room again, and its stream reports that itself.
         let isUnderWay = entry(underWay: id) != nil
         switch state {
         case .accepting:
             guard !isRefused, isUnderWay, refusals(of: id) == 0 else { return [] }
-            // Nothing has been heard of a letter that was sent before the question. The question has a new user's first
-            // postbox made, and an old server does not tell of what came before: the letter is sent once more, and
-            // stored once all the same.
+            // The question creates a new user's first postbox, and an old server does not report that there was none
+            // before. So a letter that has had no answer is sent once more, and still stored only once.
             putBack(id, .server(code: 503, "no postbox took the letter"), at: now, into: &actions)
         case nil, .full:
             guard isRefused, !isUnderWay, state != nil || refusals(of: id) >= Self.silentRefusals else { return [] }
@@ -123,13 +122,13 @@ extension Delivery {
         return actions
     }
 
-    /// A late message was looked for.
+    /// The search for a late message has ended.
     package mutating func lookedUp(id: String, _ finding: Finding, at now: ContinuousClock.Instant) -> [Action] {
         guard let entry = entry(underWay: id) else { return [] }
         var actions: [Action] = []
         switch finding {
         case .stored(let sequence): end(id, .acknowledged(sequence: sequence, isDuplicate: true), into: &actions)
-        // What another run may have sent and the newest messages do not hold was hardly sent.
+        // A message that another run may have sent was hardly sent if it is not among the newest.
         case .unknown where !entry.mayBeStored: end(id, .uncertain, into: &actions)
         case .absent, .unknown: wasNotStored(id, newest: newestSequence, at: now, into: &actions)
         case .failed: putBack(id, .timeout("Looking for the message"), at: now, into: &actions)
@@ -138,7 +137,7 @@ extension Delivery {
         return actions
     }
 
-    /// It was found out what the key has that a message is to set.
+    /// The key that a message sets was looked up.
     package mutating func keyLookedUp(
         id: String, _ finding: KeyFinding, at now: ContinuousClock.Instant
     ) -> [Action] {
@@ -158,7 +157,7 @@ extension Delivery {
 }
 
 extension NATSError {
-    /// Whether nothing was sent because its answer could not be heard.
+    /// Whether nothing was sent because its answer could not be received.
     fileprivate var isRefusedAnswer: Bool { if case .subscribeNotPermitted = self { true } else { false } }
 
     /// Whether the server may have stored the message all the same.

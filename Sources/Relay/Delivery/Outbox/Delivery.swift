@@ -1,85 +1,83 @@
-/// Every accepted message until its one end, as a pure value: the outbox, and the rules for what leaves, in which
-/// order, and for what comes back from the server.
+/// Every accepted message until its single end, as a pure value: the outbox, the rules for what leaves in which order,
+/// and the meaning of the server's answers.
 ///
-/// Messages leave in the order in which they came, destination by destination, and only while the outbox is open: from
-/// the moment the subscriptions are live until the connection is lost. What was under way when it is lost goes back to
-/// its place and is sent again under the same identifier.
+/// Messages leave in order for each destination, and only while the outbox is open: from the moment the subscriptions
+/// are live until the connection is lost. Messages in flight at that moment return to their place and are sent again
+/// with the same identifier.
 ///
-/// Each call returns what is to be done, in order; a driver does it and reports what came of it.
+/// Each call returns the actions, in order; a driver carries them out and reports the results.
 package struct Delivery: Sendable {
-    /// What the driver does.
+    /// An action for the driver.
     package enum Action: Hashable, Sendable {
         /// Write the message to the connection, and report the answer.
         case send(OutboxMessage)
-        /// Tell where a message is now.
+        /// Report a message's new state.
         case tell(PublishNews)
-        /// Tell how a message ended, whoever waits for it too.
+        /// Report a message's end, also to callers that wait for it.
         case end(PublishNews)
-        /// Call ``moment(at:)`` then, in place of what was asked for before.
+        /// Call ``moment(at:)`` then, instead of at an earlier request's moment.
         case wake(at: ContinuousClock.Instant)
-        /// Find out whether the connection still lives.
+        /// Check that the connection is alive.
         case probe
-        /// Ask the network whether the postbox of this letter takes any, and report
+        /// Ask the network whether the postbox of this letter accepts any, and report
         /// ``recipientAnswered(id:_:isRefused:at:)``.
         case askRecipient(id: String, user: String, postbox: String, isRefused: Bool)
-        /// Find out whether the topics' stream exists, and report ``streamIsMissing(id:at:)`` where it does not.
+        /// Check that the topics' stream exists, and report ``streamIsMissing(id:at:)`` if not.
         case askStream(id: String, topic: String)
-        /// Find out whether the stream holds this message, and report ``lookedUp(id:_:at:)``.
+        /// Check whether the stream has this message, and report ``lookedUp(id:_:at:)``.
         case lookUp(LateMessage, topic: String)
-        /// Find out what the key has now, and report ``keyLookedUp(id:_:at:)``.
+        /// Look up the key, and report ``keyLookedUp(id:_:at:)``.
         case lookUpKey(LateMessage, key: String)
     }
 
-    /// A message that was sent so long ago that the server may have forgotten its identifier, or one that sets a key.
+    /// A message first sent so long ago that the server may have forgotten its identifier, or one that sets a key.
     package struct LateMessage: Hashable, Sendable {
-        /// The message.
         package var message: OutboxMessage
-        /// The newest sequence of the stream that was known when it was first sent; nil when none was. Of a key it is
-        /// the key's own newest revision then, and nil where this run has not sent the message.
+        /// The newest known sequence of the stream when it was first sent, if any. For a key, the newest revision of
+        /// the key then, and nil if this run has not sent the message.
         package var newestBefore: UInt64?
 
-        /// Describes one.
         package init(message: OutboxMessage, newestBefore: UInt64?) {
             (self.message, self.newestBefore) = (message, newestBefore)
         }
     }
 
-    /// Where a message is: its lane, and its number in the order of all.
+    /// The lane of a message, and its number in the overall order.
     private struct Place: Sendable {
         let lane: Int
         let number: UInt64
     }
 
-    /// The outbox's bounds and rules.
     package let policy: OutboxPolicy
     /// Whether messages may leave.
     package private(set) var isOpen = false
-    /// How many bytes of payload wait or are under way.
+    /// Bytes of payload that wait or are in flight.
     package private(set) var byteCount = 0
-    /// How many messages are sent and not yet acknowledged.
+    /// The number of messages sent but not yet acknowledged.
     package private(set) var inFlightCount = 0
     private var inFlightBytes = 0
-    /// The number of the next message that comes.
+    /// The number of the next message.
     package private(set) var nextNumber: UInt64 = 0
     private var placed: [String: Place] = [:]
     private var lanes = OutboxLanes()
-    /// Messages from this number on are not on the disk yet: none of them leaves.
+    /// Messages from this number on are not on the disk yet, and may not leave.
     private var firstUnkept = UInt64.max
-    /// Whether nothing leaves until the disk has it that what waits may have left.
+    /// Whether nothing may leave before the disk records that waiting messages may have left.
     private var awaitsLeave = false
-    /// What was there when the outbox was opened is below this number.
+    /// Messages below this number were there when the outbox was opened.
     private var backlogEnd: UInt64 = 0
-    /// How much of that has neither ended nor been refused: a connection counts as restored without what is refused.
+    /// How many of those have neither ended nor been refused: refused ones do not delay the restoration of a
+    /// connection.
     private var backlogCount = 0
     private var pace: OutboxPace?
-    /// What waited for the present connection, and what became of it.
+    /// The messages that waited for the present connection, and their outcomes.
     private var resent = ResentMessages()
-    /// The newest sequence of the topics' stream that an acknowledgement has named.
+    /// The newest sequence of the topics' stream in any acknowledgement.
     private(set) var newestSequence: UInt64?
-    /// Whether the server says without being asked that no postbox takes a letter.
+    /// Whether the server reports by itself that no postbox accepts a letter.
     private var serverTellsOfRecipients = true
 
-    /// An empty one, closed.
+    /// An empty outbox, closed.
     package init(policy: OutboxPolicy = .parley) {
         self.policy = policy
         pace = policy.pacing.map(OutboxPace.init)
@@ -87,48 +85,48 @@ package struct Delivery: Sendable {
 
     // MARK: What is there
 
-    /// How many messages wait or are under way.
+    /// The number of messages that wait or are in flight.
     package var count: Int { placed.count }
-    /// How many messages wait.
+    /// The number of messages that wait.
     package var queuedCount: Int { count - inFlightCount }
-    /// Whether nothing waits and nothing is under way.
+    /// Whether nothing waits or is in flight.
     package var isEmpty: Bool { placed.isEmpty }
-    /// Whether a quarter of the room is taken.
+    /// Whether a quarter of the room is used.
     var isFilling: Bool { count > policy.maximumMessages / 4 || byteCount > policy.maximumBytes / 4 }
-    /// Whether everything that was there when the outbox was opened has ended, or been refused once.
+    /// Whether everything that was there when the outbox was opened has ended or been refused once.
     package var isFlushed: Bool { isOpen && backlogCount == 0 }
-    /// Everything that has not ended, oldest first.
+    /// All messages that have not ended, oldest first.
     package var messages: [OutboxMessage] { lanes.entries.map(\.message) }
 
-    /// Whether a message waits for a destination, or is under way to it.
+    /// Whether a message for a destination waits or is in flight.
     package func holds(_ destination: Destination) -> Bool { lanes.holds(destination) }
 
-    /// Whether a message waits or is under way; nil for one that is unknown or has ended.
+    /// Whether a message waits or is in flight; nil if it is unknown or has ended.
     package func state(of id: String) -> PublishNews.State? {
         placed[id].map { lanes.all[$0.lane].underWay.place(of: $0.number) == nil ? .queued : .sending }
     }
 
-    /// A message that is under way.
+    /// A message that is in flight.
     package func message(underWay id: String) -> OutboxMessage? { entry(underWay: id)?.message }
 
     func entry(underWay id: String) -> OutboxEntry? {
         placed[id].flatMap { lanes.all[$0.lane].entry(underWay: $0.number) }
     }
 
-    /// Where a message that has not ended goes.
+    /// The destination of a message that has not ended.
     func destination(of id: String) -> Destination? { placed[id].map { lanes.all[$0.lane].destination } }
 
-    /// How often in a row the message's destination has been refused.
+    /// How often in a row the message's destination was refused.
     func refusals(of id: String) -> Int { placed[id].map { lanes.all[$0.lane].refusalCount } ?? 0 }
 
     // MARK: Coming in
 
-    /// Takes a message in, at any time, connected or not.
+    /// Accepts a message at any time, connected or not.
     ///
-    /// - Parameter isKeptFirst: whether it is to be on the disk before anything is told of it and it leaves
-    ///   (``kept(before:leaves:at:)``).
+    /// - Parameter isKeptFirst: Whether it must be on the disk (``kept(before:leaves:at:)``) before it is reported and
+    ///   leaves.
     /// - Throws: ``RelayError/outboxFull``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/invalidArgument(_:)``
-    ///   for an identifier that is on its way already.
+    ///   for an identifier that is in use already.
     package mutating func submit(
         _ message: OutboxMessage, isKeptFirst: Bool = false, at now: ContinuousClock.Instant
     ) throws(RelayError) -> [Action] {
@@ -137,7 +135,7 @@ package struct Delivery: Sendable {
         return actions
     }
 
-    /// As ``submit(_:isKeptFirst:at:)``, without a list of its own for each message.
+    /// As ``submit(_:isKeptFirst:at:)``, without an array for each message.
     mutating func submit(
         _ message: OutboxMessage, isKeptFirst: Bool, at now: ContinuousClock.Instant, into actions: inout [Action]
     ) throws(RelayError) {
@@ -150,7 +148,7 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// Puts a message at the end, for which older ones give way where the policy says so.
+    /// Appends a message, dropping older ones if the policy says so.
     private mutating func append(
         _ message: OutboxMessage, isKeptFirst: Bool = false, into actions: inout [Action]
     ) throws(RelayError) {
@@ -192,9 +190,9 @@ package struct Delivery: Sendable {
         inFlightCount < policy.maximumMessages && inFlightBytes + size <= policy.maximumBytes
     }
 
-    /// The disk has all messages below a number: they leave, or wait for the network alone.
+    /// The disk has all messages below a number: they may leave, and are reported as queued.
     ///
-    /// - Parameter leaves: whether it has, too, that what waits may have left.
+    /// - Parameter leaves: Whether it also records that waiting messages may have left.
     package mutating func kept(before number: UInt64, leaves: Bool, at now: ContinuousClock.Instant) -> [Action] {
         let first = firstUnkept
         firstUnkept = number
@@ -208,7 +206,7 @@ package struct Delivery: Sendable {
         return actions + tellQueued(new.sorted { $0.number < $1.number }.map(\.message))
     }
 
-    /// Puts what an earlier run of the program left in front of all that waits, as far as there is room. To be called
+    /// Puts messages of an earlier run of the program in front of all that wait, as far as there is room. To be called
     /// before the first connection.
     package mutating func restore(_ earlier: [OutboxMessage]) -> [Action] {
         guard !earlier.isEmpty else { return [] }
@@ -229,7 +227,7 @@ package struct Delivery: Sendable {
         messages.filter { state(of: $0.id) == .queued }.map { .tell(PublishNews(id: $0.id, state: .queued)) }
     }
 
-    /// Takes a message back that has not left yet; empty when it is too late.
+    /// Takes back a message that has not left yet; empty if it is too late.
     package mutating func cancel(id: String, at now: ContinuousClock.Instant) -> [Action] {
         var actions: [Action] = []
         guard state(of: id) == .queued else { return actions }
@@ -238,7 +236,7 @@ package struct Delivery: Sendable {
         return actions
     }
 
-    /// Puts a name under the lines that wait for one. Their size counts anew.
+    /// Signs the lines that wait for a name, and updates their size.
     package mutating func sign(_ sign: (inout OutboxMessage) -> Void) {
         var added = 0
         for lane in lanes.all.indices {
@@ -253,17 +251,17 @@ package struct Delivery: Sendable {
 
     // MARK: Connections
 
-    /// The subscriptions are live on a connection: what waits may leave.
+    /// The subscriptions are live on a connection: waiting messages may leave.
     ///
     /// - Parameters:
-    ///   - tellsOfRecipients: whether the server says without being asked that no postbox takes a letter.
-    ///   - isKeptFirst: whether the disk is to have first that what waits may have left
+    ///   - tellsOfRecipients: Whether the server reports by itself that no postbox accepts a letter.
+    ///   - isKeptFirst: Whether the disk must first record that waiting messages may have left
     ///     (``kept(before:leaves:at:)``).
     package mutating func opened(
         tellsOfRecipients: Bool, isKeptFirst: Bool = false, at now: ContinuousClock.Instant
     ) -> [Action] {
         serverTellsOfRecipients = tellsOfRecipients
-        // The stream may be another one by now.
+        // The stream may be a different one by now.
         newestSequence = nil
         resent.note(messages)
         (isOpen, awaitsLeave) = (true, isKeptFirst)
@@ -271,7 +269,7 @@ package struct Delivery: Sendable {
         return moment(at: now)
     }
 
-    /// The connection is gone: what was under way waits again.
+    /// The connection is gone: messages in flight wait again.
     @discardableResult
     package mutating func connectionLost() -> [Action] {
         (isOpen, awaitsLeave, inFlightCount, inFlightBytes) = (false, false, 0, 0)
@@ -279,7 +277,7 @@ package struct Delivery: Sendable {
         return returned.map { .tell(PublishNews(id: $0, state: .queued)) }
     }
 
-    /// The session ended; the policy decides about what waits.
+    /// The session has ended; the policy decides about waiting messages.
     package mutating func sessionEnded(_ reason: ConnectionReason) -> [Action] {
         if reason == .closedByUser ? policy.discardsOnClose : policy.discardsOnWindowExpiry {
             return discardAll(reason)
@@ -288,7 +286,7 @@ package struct Delivery: Sendable {
         return []
     }
 
-    /// Nothing of what waits may be sent any more, whatever the policy says.
+    /// Discards all messages, whatever the policy says.
     package mutating func discardAll(_ reason: ConnectionReason) -> [Action] {
         connectionLost()
         newestSequence = nil
@@ -300,22 +298,22 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// What waited for the connection and what became of it; the list is empty afterwards.
+    /// The messages that waited for the connection and their outcomes, once.
     package mutating func takeResent() -> [ResentMessage] { resent.take() }
 
     // MARK: Leaving
 
-    /// A moment has come that ``Action/wake(at:)`` asked for.
+    /// The moment requested by ``Action/wake(at:)`` has come.
     package mutating func moment(at now: ContinuousClock.Instant) -> [Action] {
         var actions: [Action] = []
         leave(at: now, into: &actions)
         return actions
     }
 
-    /// Has the message that came last leave at once where nothing else waits and nothing holds it back: the usual way
-    /// of a message, which is what ``leave(at:into:)`` would bring, without a list.
+    /// Sends the newest message at once if nothing else waits and nothing holds it back: the common case of
+    /// ``leave(at:into:)``, without an array.
     ///
-    /// - Returns: whether it left.
+    /// - Returns: Whether it left.
     private mutating func newestLeaves(at now: ContinuousClock.Instant, into actions: inout [Action]) -> Bool {
         guard isOpen, !awaitsLeave, nextNumber <= firstUnkept, queuedCount == 1, pace == nil,
             inFlightCount < policy.maximumInFlight,
@@ -325,7 +323,7 @@ package struct Delivery: Sendable {
         return true
     }
 
-    /// Has all leave that may now.
+    /// Sends everything that may leave now.
     mutating func leave(at now: ContinuousClock.Instant, into actions: inout [Action]) {
         guard isOpen, !awaitsLeave, queuedCount > 0 else { return }
         let limit = policy.maximumInFlightPerDestination
@@ -348,7 +346,7 @@ package struct Delivery: Sendable {
         if let alarm { actions.append(.wake(at: alarm)) }
     }
 
-    /// Has a lane's next message leave, of which there is one.
+    /// Sends a lane's next message.
     private mutating func sendNext(of lane: Int, at now: ContinuousClock.Instant, into actions: inout [Action]) {
         let sent = lanes.all[lane].send(at: now, newestBefore: newestSequence, duplicateWindow: policy.duplicateWindow)
         guard let (late, isLate) = sent else { return }
@@ -367,14 +365,14 @@ package struct Delivery: Sendable {
         switch late.message.destination {
         case .topic(let topic): actions.append(.lookUp(late, topic: topic))
         case .key(let key): actions.append(.lookUpKey(late, key: key))
-        // Only its owner reads a postbox.
+        // Only its owner can read a postbox.
         case .postbox: end(late.message.id, .uncertain, into: &actions)
         }
     }
 
-    /// The server is known not to have a message that is under way: it is sent, and counts as sent for the first time.
+    /// The server is known not to have a message that is in flight: it is sent, and counts as sent for the first time.
     ///
-    /// - Parameter newest: the newest sequence of its stream that is known.
+    /// - Parameter newest: The newest known sequence of its stream.
     mutating func wasNotStored(
         _ id: String, newest: UInt64?, at now: ContinuousClock.Instant, into actions: inout [Action]
     ) {
@@ -400,7 +398,7 @@ package struct Delivery: Sendable {
         actions.append(.end(PublishNews(id: id, state: .acknowledged(sequence: sequence, isDuplicate: isDuplicate))))
     }
 
-    /// Ends a message, wherever it is, that the server has not just stored.
+    /// Ends a message that waits or is in flight, for any reason but a fresh acknowledgement.
     mutating func end(_ id: String, _ state: PublishNews.State, into actions: inout [Action]) {
         guard let place = placed.removeValue(forKey: id), let removed = lanes.all[place.lane].remove(place.number)
         else { return }
@@ -418,7 +416,7 @@ package struct Delivery: Sendable {
         left(removed.entry, wasUnderWay: removed.wasUnderWay)
     }
 
-    /// An entry has ended, or is refused, which counts for the backlog once.
+    /// An entry has ended or was refused, which counts once for the backlog.
     private mutating func left(_ entry: OutboxEntry, wasUnderWay: Bool) {
         if isOpen, entry.number < backlogEnd, entry.refusedSince == nil { backlogCount -= 1 }
         guard wasUnderWay else { return }
@@ -426,11 +424,11 @@ package struct Delivery: Sendable {
         inFlightBytes -= entry.message.payload.count
     }
 
-    /// The server refused a message for a cause that passes, or did not answer in time: it goes back to its place, and
-    /// its destination goes on with it alone, after a moment, until it is stored. One that has been refused for longer
-    /// than the policy allows ends.
+    /// The server refused a message for a temporary reason, or did not answer in time: it returns to its place, and
+    /// after a pause its destination continues with it alone until it is stored. A message refused for longer than the
+    /// policy allows ends.
     ///
-    /// - Parameter isInDoubt: whether the server may have stored it all the same.
+    /// - Parameter isInDoubt: Whether the server may have stored it all the same.
     mutating func putBack(
         _ id: String, _ error: RelayError, isInDoubt: Bool = false, at now: ContinuousClock.Instant,
         into actions: inout [Action]

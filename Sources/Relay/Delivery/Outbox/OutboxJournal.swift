@@ -1,11 +1,11 @@
-/// What of the outbox is still to be written into the local store, as a pure value.
+/// The changes of the outbox that are yet to be written into the local store, as a pure value.
 ///
-/// Each message has at most one thing to be written as accepted and one as ended, however long the disk takes nothing:
-/// what ends before it was written leaves no trace.
+/// Each message has at most one pending entry as accepted and one as ended, however long the disk fails: a message that
+/// ends before it was written leaves no trace.
 package struct OutboxJournal: Sendable {
     private struct Part: Sendable {
         var accepted: [String: (number: UInt64, publish: KeptPublish)] = [:]
-        /// What becomes of the rows of messages that have ended.
+        /// The changes to the rows of ended messages.
         var ended: [String: StoreChange] = [:]
         /// Whether rows that wait count as sent from now on.
         var leaves = false
@@ -13,38 +13,38 @@ package struct OutboxJournal: Sendable {
         var isEmpty: Bool { accepted.isEmpty && ended.isEmpty && !leaves }
     }
 
-    /// The run of the program whose the rows are.
+    /// The run of the program that owns the rows.
     package let run: String
     private var waiting = Part()
     private var underWay = Part()
     private var nextNumber: UInt64 = 0
-    /// Whether rows may say that their messages have never been sent.
+    /// Whether rows may say that their messages were never sent.
     private var hasUnsentRows = false
     private var failures = 0
 
-    /// An empty one.
+    /// An empty journal.
     package init(run: String) { self.run = run }
 
     /// Whether nothing is to be written.
     package var isEmpty: Bool { waiting.isEmpty }
 
-    /// Whether the last try to write failed.
+    /// Whether the last write failed.
     package var isInTrouble: Bool { failures > 0 }
 
-    /// Whether messages wait to be written, which may not leave before.
+    /// Whether messages wait to be written, and may not leave before.
     package var hasAccepted: Bool { !waiting.accepted.isEmpty }
 
-    /// Whether it waits to be written that what waits in the outbox may have left.
+    /// Whether it is yet to be written that waiting messages may have left.
     package var awaitsLeave: Bool { waiting.leaves }
 
-    /// How long to wait after the failures so far: 1 s, doubling up to 30 s.
+    /// The pause after the failures so far: 1 s, doubling up to 30 s.
     package var pause: Duration { .seconds(min(30, 1 << min(max(failures, 1) - 1, 5))) }
 
     // MARK: Coming
 
-    /// A message was accepted, behind all others.
+    /// A message was accepted, after all others.
     ///
-    /// - Parameter mayLeave: whether it may be sent before more is written of it.
+    /// - Parameter mayLeave: Whether it may be sent before more is written of it.
     package mutating func accepted(_ message: OutboxMessage, mayLeave: Bool, since: Timestamp) {
         accepted(KeptPublish(message: message, state: mayLeave ? .sending : .queued, since: since, run: run))
     }
@@ -52,31 +52,31 @@ package struct OutboxJournal: Sendable {
     private mutating func accepted(_ publish: KeptPublish) {
         waiting.accepted[publish.message.id] = (number: nextNumber, publish: publish)
         nextNumber += 1
-        // A row that is there under the identifier is replaced.
+        // An existing row with the identifier is replaced.
         waiting.ended[publish.message.id] = nil
     }
 
-    /// The row of a message goes, whether it is written by now or not.
+    /// Ends the row of a message, written or not.
     private mutating func end(_ id: String, _ change: StoreChange) {
         waiting.accepted[id] = nil
         waiting.ended[id] = change
     }
 
-    /// A message has ended without being acknowledged, and waits for the person.
+    /// A message has ended without an acknowledgement, and waits for the person's decision.
     ///
-    /// - Parameter mayBeStored: whether the network may have it all the same.
+    /// - Parameter mayBeStored: Whether the network may have it all the same.
     package mutating func notSent(_ id: String, because reason: String, mayBeStored: Bool) {
         waiting.ended[id] = .outboxNotSent(id: id, reason, mayBeStored: mayBeStored)
     }
 
-    /// A message was refused before the outbox had it, and waits for the person.
+    /// A message was refused by the outbox, and waits for the person's decision.
     package mutating func refused(_ message: OutboxMessage, because reason: String, since: Timestamp) {
         accepted(KeptPublish(message: message, state: .notSent(reason), since: since, run: run))
     }
 
     /// A message has ended.
     ///
-    /// - Returns: whether that is to be written at once: what the network has is found there if need be.
+    /// - Returns: Whether to write that at once: a message that the network has can be found there if need be.
     package mutating func ended(_ news: PublishNews) -> Bool {
         let id = news.id
         switch news.state {
@@ -85,7 +85,7 @@ package struct OutboxJournal: Sendable {
             // A letter is kept as one that was sent.
             end(id, .outboxStored(id: id))
             return false
-        // The person has taken it back.
+        // The person took it back.
         case .failed(.cancelled): end(id, .outboxEnded(id: id))
         case .failed(let error): notSent(id, because: error.words, mayBeStored: news.mayBeStored)
         case .discarded(let reason): notSent(id, because: reason.words, mayBeStored: news.mayBeStored)
@@ -94,9 +94,9 @@ package struct OutboxJournal: Sendable {
         return true
     }
 
-    /// All that waits may leave from now on.
+    /// All waiting messages may leave from now on.
     ///
-    /// - Returns: whether that is to be written first.
+    /// - Returns: Whether to write that first.
     package mutating func leave() -> Bool {
         if hasUnsentRows { waiting.leaves = true }
         for (id, entry) in waiting.accepted where entry.publish.state == .queued {
@@ -105,10 +105,10 @@ package struct OutboxJournal: Sendable {
         return waiting.leaves
     }
 
-    /// Rows of earlier runs are this run's now.
+    /// The rows of earlier runs now belong to this run.
     package mutating func tookOver(_ kept: [KeptPublish]) {
         for publish in kept {
-            // The row keeps its place in front of what was accepted meanwhile.
+            // The row stays in front of messages accepted meanwhile.
             waiting.accepted[publish.message.id] = nil
             if publish.state == .queued { hasUnsentRows = true }
         }
@@ -116,7 +116,7 @@ package struct OutboxJournal: Sendable {
 
     // MARK: Going
 
-    /// What is to be written now. It counts as under way until ``written()`` or ``failed()``.
+    /// The changes to write now, which count as in flight until ``written()`` or ``failed()``.
     package mutating func take() -> [StoreChange] {
         underWay = waiting
         waiting = Part()
@@ -124,7 +124,7 @@ package struct OutboxJournal: Sendable {
         var isTrimmed = false
         if underWay.leaves { changes.append(.outboxLeaves(run: run)) }
         for (_, publish) in underWay.accepted.values.sorted(by: { $0.number < $1.number }) {
-            // It comes behind those that are there, also where it was there before.
+            // It is appended after the others even if it was there before.
             changes.append(.outboxEnded(id: publish.message.id))
             changes.append(.outbox(publish))
             if publish.state == .queued { hasUnsentRows = true }
@@ -138,9 +138,9 @@ package struct OutboxJournal: Sendable {
         return changes
     }
 
-    /// What was taken is kept.
+    /// The changes are written.
     ///
-    /// - Returns: whether that ends a trouble.
+    /// - Returns: Whether that ends a trouble.
     package mutating func written() -> Bool {
         if underWay.leaves, !underWay.accepted.values.contains(where: { $0.publish.state == .queued }) {
             hasUnsentRows = false
@@ -150,7 +150,7 @@ package struct OutboxJournal: Sendable {
         return failures > 0
     }
 
-    /// What was taken could not be written: it waits again, but for what has become of it meanwhile.
+    /// The changes could not be written: they wait again, except for messages with newer changes.
     package mutating func failed() {
         failures += 1
         var earlier = Part()
@@ -163,7 +163,7 @@ package struct OutboxJournal: Sendable {
             if case .outboxEnded? = waiting.ended[id] { continue }
             if case .outboxStored? = waiting.ended[id] { continue }
             waiting.accepted[id] = entry
-            // What the disk does not take leaves without it.
+            // If the disk fails, messages leave without it.
             if waiting.leaves, entry.publish.state == .queued { waiting.accepted[id]?.publish.state = .sending }
         }
     }

@@ -1,20 +1,20 @@
 import DequeModule
 
-/// A message that has not ended, with its place in the order of all messages.
+/// A message that has not ended, with its number in the overall order.
 struct OutboxEntry: Sendable {
     let number: UInt64
     var message: OutboxMessage
     /// Whether an earlier run may have sent it, and it was not looked for yet.
     var mayBeStored: Bool
-    /// Whether it was sent and not answered, so that the server may have it whatever it says of a later attempt.
+    /// Whether an attempt was not answered, so that the server may have it whatever it says about a later one.
     var isInDoubt: Bool
     /// When it was first written to a connection, by ``time(at:)``; nil before.
     var firstSent: Duration?
-    /// When it was written to a connection last.
+    /// When it was last written to a connection.
     var lastSent: Duration?
     /// Since when it has been refused on this connection.
     var refusedSince: Duration?
-    /// The newest sequence of its stream that was known when it was first sent.
+    /// The newest known sequence of its stream when it was first sent.
     var newestBefore: UInt64?
 
     init(number: UInt64, message: OutboxMessage) {
@@ -22,18 +22,18 @@ struct OutboxEntry: Sendable {
         (mayBeStored, isInDoubt) = (message.mayBeStored, message.isInDoubt)
     }
 
-    /// Where the times of all entries begin.
+    /// The origin of all entries' times.
     static let origin = ContinuousClock.now
 
-    /// A moment as entries have it: a moment itself is costly to copy, and entries move from queue to queue.
+    /// A moment relative to ``origin``: an instant itself is costly to copy, and entries move from queue to queue.
     static func time(at moment: ContinuousClock.Instant) -> Duration { moment - origin }
 
-    /// Whether it was sent before it was sent last.
+    /// Whether it was sent before its last attempt.
     var wasSentBefore: Bool { mayBeStored || refusedSince != nil || firstSent != lastSent }
 }
 
 extension Deque<OutboxEntry> {
-    /// The place of the first entry from a number on, which is mostly at one of the ends.
+    /// The index of the first entry from a number on, which is mostly at one of the ends.
     func place(from number: UInt64) -> Int {
         guard let first, first.number < number else { return 0 }
         guard let last, last.number >= number else { return count }
@@ -51,14 +51,14 @@ extension Deque<OutboxEntry> {
     }
 }
 
-/// The messages for one destination: those that wait, and those under way, each in order.
+/// The messages for one destination: those that wait and those in flight, each in order.
 struct OutboxLane: Sendable {
     let destination: Destination
     private(set) var waiting: Deque<OutboxEntry> = []
     private(set) var underWay: Deque<OutboxEntry> = []
     /// The message that was refused and has not been stored since; nothing is sent past it.
     private var refused: UInt64?
-    /// The message that is being looked for instead of sent; nothing is sent past it.
+    /// The message that is being looked up instead of sent; nothing is sent past it.
     private var sought: UInt64?
     private var window = SendWindow()
 
@@ -70,7 +70,7 @@ struct OutboxLane: Sendable {
 
     func entry(underWay number: UInt64) -> OutboxEntry? { underWay.place(of: number).map { underWay[$0] } }
 
-    /// When a lane that is held may go on; nil for one that is not.
+    /// When a lane on hold may continue; nil if it is not on hold.
     func resumption(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         guard let heldUntil = window.heldUntil, heldUntil > now, !waiting.isEmpty else { return nil }
         return heldUntil
@@ -86,16 +86,15 @@ struct OutboxLane: Sendable {
 
     // MARK: Coming and leaving
 
-    /// Puts an entry at the end.
     mutating func append(_ entry: OutboxEntry) { waiting.append(entry) }
 
-    /// Has the next entry leave.
+    /// Sends the next entry.
     ///
     /// - Parameters:
-    ///   - newestBefore: noted with an entry that is sent for the first time.
-    ///   - duplicateWindow: how long the server is sure to know an identifier.
-    /// - Returns: the message, and whether it is to be looked for: it was first sent longer ago than that, perhaps by
-    ///   an earlier run, or sets a key, so that what others have set it to meanwhile is not overwritten.
+    ///   - newestBefore: Stored with an entry that is sent for the first time.
+    ///   - duplicateWindow: How long the server is sure to know an identifier.
+    /// - Returns: The message, and whether to look it up: it was first sent longer ago than that, perhaps by an earlier
+    ///   run, or it sets a key, so that newer values of others are not overwritten.
     mutating func send(
         at now: ContinuousClock.Instant, newestBefore: UInt64?, duplicateWindow: Duration
     ) -> (late: Delivery.LateMessage, isLate: Bool)? {
@@ -106,7 +105,7 @@ struct OutboxLane: Sendable {
         if isLate { sought = entry.number }
         if entry.firstSent == nil {
             entry.firstSent = time
-            // What an earlier run sent lies anywhere.
+            // A message of an earlier run may be anywhere in the stream.
             entry.newestBefore = isLate ? nil : newestBefore
         }
         entry.lastSent = time
@@ -115,14 +114,14 @@ struct OutboxLane: Sendable {
         return (Delivery.LateMessage(message: entry.message, newestBefore: entry.newestBefore), isLate)
     }
 
-    /// Changes messages that wait.
+    /// Changes waiting messages.
     mutating func rewrite(_ change: (inout OutboxMessage) -> Void) {
         for index in waiting.indices { change(&waiting[index].message) }
     }
 
     // MARK: What comes of it
 
-    /// An entry under way counts as never sent: the server does not have it.
+    /// An entry in flight counts as never sent: the server does not have it.
     mutating func forgetAttempts(of number: UInt64, at now: ContinuousClock.Instant, newestBefore: UInt64?) {
         guard let place = underWay.place(of: number) else { return }
         var entry = underWay[place]
@@ -134,16 +133,16 @@ struct OutboxLane: Sendable {
         if sought == number { sought = nil }
     }
 
-    /// The server stored a message, whose end this is.
+    /// The server stored a message, which ends it.
     mutating func stored(_ number: UInt64, at now: ContinuousClock.Instant, limit: Int) -> Removed? {
-        // An answer of an earlier connection says nothing about this one.
+        // An answer of an earlier connection proves nothing about this one.
         if let place = underWay.place(of: number) {
             window.answered(underWay[place].lastSent.map { OutboxEntry.origin + $0 }, limit: limit, at: now)
         }
         return remove(number)
     }
 
-    /// An entry was refused, or not answered: it waits again.
+    /// An entry was refused or not answered: it waits again.
     mutating func putBack(_ number: UInt64, at now: ContinuousClock.Instant) {
         guard var entry = leaveWay(number) else { return }
         entry.refusedSince = entry.refusedSince ?? OutboxEntry.time(at: now)
@@ -152,15 +151,15 @@ struct OutboxLane: Sendable {
         window.refused(at: now)
     }
 
-    /// An entry under way may be stored, as the server did not say what became of it.
+    /// An entry in flight may be stored, as the server did not report its outcome.
     mutating func doubt(_ number: UInt64) {
-        // While it is looked for it is not sent.
+        // A message that is being looked up was not sent.
         if sought != number, let place = underWay.place(of: number) { underWay[place].isInDoubt = true }
     }
 
     /// Everything waits again after the connection was lost, which does not count as a refusal.
     ///
-    /// - Returns: what was under way.
+    /// - Returns: The messages that were in flight.
     mutating func putAllBack() -> [String] {
         let returned = underWay.map(\.message.id)
         while var entry = underWay.popLast() {
@@ -177,7 +176,7 @@ struct OutboxLane: Sendable {
     /// An entry that has ended.
     typealias Removed = (entry: OutboxEntry, wasUnderWay: Bool)
 
-    /// Ends an entry, of which there is one.
+    /// Ends an entry.
     mutating func remove(_ number: UInt64) -> Removed? {
         if refused == number { refused = nil }
         if let entry = leaveWay(number) { return (entry, true) }

@@ -1,20 +1,20 @@
-/// The lanes of the outbox, each found by its destination.
+/// The lanes of the outbox, found by destination.
 struct OutboxLanes: Sendable {
     var all: [OutboxLane] = []
     private var places: [Destination: Int] = [:]
-    /// The lane of the message that came last: the next one mostly goes there too.
+    /// The lane of the newest message, where the next one mostly goes too.
     private(set) var newest = 0
 
     private static let kept = 64
 
-    /// Whether a message waits for a destination, or is under way to it.
+    /// Whether a message for a destination waits or is in flight.
     func holds(_ destination: Destination) -> Bool { places[destination].map { !all[$0].isEmpty } ?? false }
 
     /// All messages, oldest first.
     var entries: [OutboxEntry] { all.flatMap { $0.underWay + $0.waiting }.sorted { $0.number < $1.number } }
 
-    /// Where the lane to a destination is. One that has become empty stays, as how fast a destination takes messages is
-    /// worth knowing at the next one, until another destination needs its room.
+    /// The index of the lane to a destination. An empty lane stays, because the pace of its destination is worth
+    /// remembering, until another destination needs its room.
     mutating func lane(to destination: Destination) -> Int {
         if all.indices.contains(newest), all[newest].destination == destination { return newest }
         if let place = places[destination] {
@@ -33,8 +33,8 @@ struct OutboxLanes: Sendable {
         return newest
     }
 
-    /// The lanes that may send a message below a number, each with its next message's; the one that has waited longest
-    /// comes last.
+    /// The lanes that may send a message below a number, each with the number of its next message; the one that has
+    /// waited longest is last.
     func ready(below end: UInt64, limit: Int, at now: ContinuousClock.Instant) -> [(number: UInt64, lane: Int)] {
         var ready: [(number: UInt64, lane: Int)] = []
         for lane in all.indices {

@@ -2,20 +2,21 @@
 public struct ResentMessage: Hashable, Sendable {
     /// The message's identifier.
     public var id: String
-    /// Its topic. Of a change to a key it is `$KV.` with the key, as no topic is.
+    /// Its topic. For a change to a key, `$KV.` and the key, which no topic can be.
     public var topic: String
     /// Whether the server has stored it.
     public var wasStored: Bool
 }
 
-/// What waited for the present connection, and what became of it. Letters to postboxes are not RelayX's.
+/// The messages that waited for the present connection, and their outcomes. RelayX has no letters, so these are left
+/// out.
 struct ResentMessages: Sendable {
     private(set) var messages: [ResentMessage] = []
     private var places: [String: Int] = [:]
-    /// More are still sent, but not listed.
+    /// Further messages are sent but not listed.
     private static let limit = 10_000
 
-    /// Notes what waits. What was stored before the last connection broke while it was flushed stays on the list.
+    /// Adds waiting messages. Those stored before a connection broke during its flush stay listed.
     mutating func note(_ waiting: [OutboxMessage]) {
         let stored = messages.filter(\.wasStored)
         let new = waiting.compactMap { message -> ResentMessage? in
@@ -32,7 +33,7 @@ struct ResentMessages: Sendable {
         messages[place].wasStored = true
     }
 
-    /// The list, which is empty from then on.
+    /// Returns the list and empties it.
     mutating func take() -> [ResentMessage] {
         defer { self = ResentMessages() }
         return messages

@@ -1,20 +1,18 @@
 import NATS
 import NIOConcurrencyHelpers
 
-/// The one alarm for all that waits for a moment on the way of messages: callers whose time is up, and what is to be
-/// done then.
+/// The single alarm for everything in delivery that waits for a moment: callers with a timeout, and scheduled work.
 ///
-/// A caller that sends many messages waits thousands of times a second, each time with a deadline seconds away that
-/// hardly ever comes. So an alarm that is set stays set whatever becomes of the wait that it was set for, and looks
-/// when it rings what is late.
+/// A caller that sends many messages waits thousands of times a second, each time with a deadline that is seconds away
+/// and hardly ever reached. So an alarm that is set outlives its wait and checks, when it rings, what is due.
 final class DeliveryClock: Sendable {
-    /// Who waits.
+    /// The owner of a wait.
     enum Name: Hashable, Sendable {
-        /// ``Delivery``, for what it holds back.
+        /// ``Delivery``, for messages on hold.
         case delivery
-        /// ``OutboxJournal``, for what is to be written.
+        /// ``OutboxJournal``, for its next write.
         case journal
-        /// A caller, for the end of what it sent.
+        /// A caller, for the end of its message.
         case caller(ObjectIdentifier)
     }
 
@@ -25,7 +23,7 @@ final class DeliveryClock: Sendable {
 
     private struct State {
         var waits: [Name: Wait] = [:]
-        /// When the alarm rings that is set; nil while none is.
+        /// When the alarm rings, and its task; nil while none is set.
         var alarm: (moment: ContinuousClock.Instant, task: Task<Void, Never>)?
     }
 
@@ -36,13 +34,12 @@ final class DeliveryClock: Sendable {
 
     deinit { state.withLockedValue { $0.alarm?.task.cancel() } }
 
-    /// The present moment.
     var now: ContinuousClock.Instant { clock.now }
 
-    /// Returns when this time has passed, or the task was cancelled.
+    /// Returns when this time has passed or the task is cancelled.
     func pause(_ time: Duration) async { try? await clock.sleep(for: time) }
 
-    /// Has something done at a moment, in place of what was to be done under the same name.
+    /// Schedules work at a moment, replacing any with the same name.
     func set(_ name: Name, at moment: ContinuousClock.Instant, _ act: @escaping @Sendable () -> Void) {
         state.withLockedValue { state in
             state.waits[name] = Wait(moment: moment, act: act)
@@ -50,7 +47,7 @@ final class DeliveryClock: Sendable {
         }
     }
 
-    /// Nothing is to be done under a name any more.
+    /// Cancels the work of a name.
     func remove(_ name: Name) { state.withLockedValue { $0.waits[name] = nil } }
 
     private func setAlarm(by moment: ContinuousClock.Instant, _ state: inout State) {
@@ -65,7 +62,7 @@ final class DeliveryClock: Sendable {
 
     private func ring() {
         let late = state.withLockedValue { state in
-            // An alarm that was stopped too late rings in place of the one that is set.
+            // An alarm that was cancelled too late rings in place of the present one.
             state.alarm?.task.cancel()
             state.alarm = nil
             let now = clock.now

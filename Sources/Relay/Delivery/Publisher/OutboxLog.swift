@@ -1,13 +1,13 @@
 import Logging
 import NATS
 
-/// The log of what becomes of the messages that wait to be sent, without their text.
+/// Logs the fate of outgoing messages, without their text.
 struct OutboxLog: Sendable {
     private let logger: Logger
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// A message has ended. Those that are stored are not logged one by one.
+    /// A message has ended. Stored ones are not logged one by one.
     func ended(_ news: PublishNews) {
         switch news.state {
         case .failed(.cancelled): logger.debug("A message was taken back", metadata: ["id": "\(news.id)"])
@@ -28,12 +28,12 @@ struct OutboxLog: Sendable {
         logger.debug("A message was refused", metadata: ["id": "\(id)", "error": "\(error)"])
     }
 
-    /// The outbox opens on a connection: what waits is sent, again where it was sent before.
+    /// The outbox opens on a connection: waiting messages are sent, some of them again.
     func sending(_ count: Int) {
         if count > 0 { logger.debug("Sending the messages that waited", metadata: ["count": "\(count)"]) }
     }
 
-    /// The connection was lost with messages under way, which wait to be sent again.
+    /// The connection was lost with messages in flight, which will be sent again.
     func lost(_ count: Int) {
         if count > 0 { logger.debug("Messages are to be sent again", metadata: ["count": "\(count)"]) }
     }

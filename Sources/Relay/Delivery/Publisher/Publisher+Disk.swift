@@ -1,40 +1,40 @@
 import NATS
 import Platform
 
-// What is kept of the outbox, so that the end of the process loses nothing that was accepted.
+// The stored outbox, so that the end of the process loses no accepted message.
 //
-// A message is committed before anything is told of it and before it leaves. Its row says at every moment whether it
-// may have been sent: a message that is accepted while the outbox is closed counts as never sent until the outbox
-// opens, which is written before anything leaves; all others count as sent from their first moment. So whoever takes a
-// row over looks for its message where the server may have it, and there alone. That a message has ended is written a
-// moment later, many together; at an end of the process before that, the message is found on the network.
+// A message is committed before it is reported and before it leaves. Its row always says whether it may have been sent:
+// a message accepted while the outbox is closed counts as never sent until the outbox opens, which is written before
+// anything leaves; all others count as sent from the start. So a run that takes over a row looks for its message only
+// if the server may have it. That a message has ended is written a moment later, many together; if the process ends
+// before that, the message is found on the network.
 //
-// One write is under way at a time, on the store's own thread, and all that comes meanwhile is in the next one. While
-// the store is being opened, and while the disk takes nothing, messages wait in memory as without a store.
+// There is one write at a time, on the store's own thread, and everything that arrives meanwhile is in the next one.
+// While the store is being opened, and while the disk fails, messages wait in memory as without a store.
 extension Publisher {
-    /// The local store, as the outbox has it.
+    /// The outbox's part of the local store.
     struct Disk {
-        /// What is still to be written.
+        /// The changes to write.
         var journal = OutboxJournal(run: RandomText.uuid())
-        /// Where to write; nil before the store is open and when this run keeps nothing.
+        /// The store; nil before it is open and if this run stores nothing.
         fileprivate(set) var store: LocalStore?
-        /// That this run lives; nil when it has no rows.
+        /// The lock that shows that this run is alive; nil if it has no rows.
         fileprivate var run: StoreLock?
-        /// Whether anything is kept: the store keeps the outbox, and the client is there.
+        /// Whether anything is stored: the store keeps the outbox, and the client exists.
         private(set) var isOn: Bool
-        /// What of earlier runs' messages is sent; nil for all.
+        /// Which messages of earlier runs to send; nil for all.
         fileprivate let choice: Set<String>?
-        /// Whether to write as soon as nothing is being written.
+        /// Whether to write as soon as no write is in flight.
         fileprivate var isWriteDue = false
-        /// Whether something will look then what is to be written.
+        /// Whether a write is scheduled.
         fileprivate var isAlarmSet = false
         fileprivate var isWriting = false
-        /// Who waits for the write that is under way, and for the next one.
+        /// Callers that wait for the write in flight, and for the next one.
         fileprivate var waiters: (present: [Completion<Bool>], next: [Completion<Bool>]) = ([], [])
-        /// The number of the first message that the write under way does not have.
+        /// The number of the first message that is not in the present write.
         fileprivate var end: UInt64 = 0
 
-        /// How long the news that messages have ended waits for more of it.
+        /// How long ended messages wait to be written together.
         private static let delay = Duration.milliseconds(100)
 
         init(_ location: LocalStore.Location, _ choice: Set<String>?) {
@@ -42,17 +42,17 @@ extension Publisher {
             self.choice = choice
         }
 
-        /// Whether a message is to be on the disk before it leaves. In trouble the next try is due already, and nobody
-        /// waits for it.
+        /// Whether a message must be on the disk before it leaves. In trouble the next attempt is scheduled already,
+        /// and nothing waits for it.
         var keepsFirst: Bool { store != nil && !journal.isInTrouble }
 
-        /// Has somebody wait for the next write, or for the one that is under way; false where neither comes.
+        /// Registers a waiter for the next write or for the one in flight; false if there is none.
         fileprivate mutating func waits(_ waiter: Completion<Bool>, forNext isNext: Bool) -> Bool {
             if isNext { waiters.next.append(waiter) } else if isWriting { waiters.present.append(waiter) }
             return isNext || isWriting
         }
 
-        /// There is something to be written.
+        /// There is something to write.
         mutating func changed(isUrgent: Bool, _ due: inout Due) {
             guard !journal.isInTrouble else { return }
             if isUrgent { isWriteDue = true } else if !isWriteDue { setAlarm(Self.delay, &due) }
@@ -64,21 +64,21 @@ extension Publisher {
             due.writeAlarm = delay
         }
 
-        /// It is time to look what is to be written.
+        /// The scheduled write is due.
         mutating func alarmRang() { (isAlarmSet, isWriteDue) = (false, true) }
 
-        /// What waits may leave from now on.
+        /// Waiting messages may leave from now on.
         ///
-        /// - Returns: whether that is to be on the disk first.
+        /// - Returns: Whether that must be on the disk first.
         mutating func leave(_ due: inout Due) -> Bool {
             guard isOn, journal.leave() else { return false }
             changed(isUrgent: true, &due)
             return keepsFirst
         }
 
-        /// Nothing is kept from now on, and the run ends: what is written of it is another run's.
+        /// Stops storing, and ends the run: another run takes over its rows.
         ///
-        /// - Returns: the run, to be let go of outside the lock, and who waits.
+        /// - Returns: The run, to be released outside the lock, and the waiters.
         fileprivate mutating func turnOff() -> (run: StoreLock?, waiters: [Completion<Bool>]) {
             defer { (isOn, store, run, waiters) = (false, nil, nil, ([], [])) }
             return (run, waiters.present + waiters.next)
@@ -87,14 +87,14 @@ extension Publisher {
 
     // MARK: The store
 
-    /// The local store is open: what runs that have ended left there goes in front of all that waits, and what was
-    /// accepted meanwhile is written. To be called before the first connection.
+    /// The local store is open: messages of earlier runs go in front of all others, and those accepted meanwhile are
+    /// written. To be called before the first connection.
     func keep(in store: LocalStore) async {
         guard let (id, choice) = onDisk({ ($0.journal.run, $0.choice) }) else { return }
         do throws(RelayError) {
             let (run, kept) = try await store.takeOver(as: id, only: choice)
             decide { state in
-                // What was taken over is another run's next time, as the lock ends here.
+                // The lock ends here, so another run will take these rows over next time.
                 guard state.disk.isOn else { return }
                 (state.disk.store, state.disk.run) = (store, run)
                 state.disk.journal.tookOver(kept)
@@ -112,7 +112,7 @@ extension Publisher {
         }
     }
 
-    /// Nothing is kept from now on. What waited for the disk leaves without it.
+    /// Stops storing. Messages that waited for the disk leave without it.
     func turnOffKeeping() {
         let run = decide { state -> StoreLock? in
             let (run, waiters) = state.disk.turnOff()
@@ -129,7 +129,7 @@ extension Publisher {
 
     // MARK: Waiting for the disk
 
-    /// Returns when what was admitted is on the disk; at once where nothing is kept, and in trouble.
+    /// Returns once admitted messages are on the disk; at once if nothing is stored, and in trouble.
     nonisolated(nonsending) func kept() async {
         guard mayKeep else { return }
         let waiter = Completion<Bool>()
@@ -139,8 +139,7 @@ extension Publisher {
         if waits { _ = await waiter.value() }
     }
 
-    /// Writes what waits, and returns when that was tried. A cancelled task, too, waits for what it left. What fails is
-    /// told by the store.
+    /// Writes what is pending, and returns after the attempt, even in a cancelled task. The store reports failures.
     func settle() async {
         let waiter = Completion<Bool>()
         let waits = decide { state -> Bool in
@@ -167,9 +166,9 @@ extension Publisher {
         }
     }
 
-    /// What was being written is kept, or could not be.
+    /// The write in flight has succeeded or failed.
     ///
-    /// - Returns: whether that ends a trouble.
+    /// - Returns: Whether that ends a trouble.
     private func wrote(_ failure: RelayError?) -> Bool {
         decide { state in
             state.disk.isWriting = false
@@ -197,9 +196,9 @@ extension Publisher {
 
     // MARK: What was not sent
 
-    /// Sends a message that was not sent again; false when there is none.
+    /// Sends a "not sent" message again; false if there is none.
     ///
-    /// - Throws: why it is not taken, for which it waits for the person from then on.
+    /// - Throws: The reason why it was not accepted, for which it then waits for the person's decision.
     func sendAgain(_ id: String) async throws(RelayError) -> Bool {
         guard let (store, run) = await written(), let kept = try await store.claim(notSent: id, for: run) else {
             return false
@@ -207,7 +206,7 @@ extension Publisher {
         do throws(RelayError) {
             try await submit(kept.message.handedOverAgain())
         } catch {
-            // Without a session nobody has looked at it: it waits for the reason that it had.
+            // Without a session it was not even considered, so it keeps its earlier reason.
             let words = error == .notConnected ? kept.state.reason ?? error.words : error.words
             decide { state in
                 guard state.disk.isOn else { return }
@@ -219,7 +218,7 @@ extension Publisher {
         return true
     }
 
-    /// The store, behind all that waits to be written, and this run's name in it; nil where nothing is kept.
+    /// The store, after all pending changes, and this run's name in it; nil if nothing is stored.
     func written() async -> (store: LocalStore, run: String)? {
         await settle()
         return onDisk { disk in disk.store.map { ($0, disk.journal.run) } }
@@ -227,7 +226,7 @@ extension Publisher {
 }
 
 extension Publisher.State {
-    /// Begins to write what is due, unless something is being written.
+    /// Starts a write that is due, unless one is in flight.
     mutating func beginWriting() {
         guard let store = disk.store, disk.isWriteDue, !disk.isWriting else { return }
         disk.isWriteDue = false

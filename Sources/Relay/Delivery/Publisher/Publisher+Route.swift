@@ -4,17 +4,17 @@ import NIOCore
 import Platform
 
 extension Publisher {
-    /// The way that messages take on one connection.
+    /// The route of messages over one connection.
     final class Route: Sendable {
         let jetStream: JetStream
         let namespace: RelayConfiguration.Namespace
-        /// What identifiers are hashed with; nil where they are sent as they are.
+        /// The key for hashing identifiers; nil if they are sent as they are.
         let messageKey: MessageKey?
-        /// Counts the connections.
+        /// The number of the connection.
         let number: UInt64
-        /// What looking for messages has come by.
+        /// The identifiers seen while looking for messages.
         let identifiers = StoredIdentifiers()
-        /// Where the newest message went, and the subject that this is: the next one mostly goes there too.
+        /// The newest message's destination and its subject: the next message mostly has the same.
         private let newest = NIOLockedValueBox<(destination: Destination, subject: String)?>(nil)
 
         init(
@@ -24,7 +24,7 @@ extension Publisher {
             self.number = number
         }
 
-        /// The subject of the destination of a message that is sent.
+        /// The subject for a message to a destination, cached for the next one.
         func subject(sendingTo destination: Destination) -> String {
             newest.withLockedValue { newest in
                 if let newest, newest.destination == destination { return newest.subject }
@@ -34,7 +34,6 @@ extension Publisher {
             }
         }
 
-        /// The subject of a destination.
         func subject(of destination: Destination) -> String {
             switch destination {
             case .topic(let topic): "\(namespace.hash).\(topic)"
@@ -43,32 +42,32 @@ extension Publisher {
             }
         }
 
-        /// What is sent as a message's `Nats-Msg-Id`: the same on every retry, from any device of the user.
+        /// The `Nats-Msg-Id` of a message: the same on every retry, from any device of the user.
         func header(of message: OutboxMessage, on subject: String? = nil) -> String {
             messageKey?.hash(of: message.id, on: subject ?? self.subject(of: message.destination)) ?? message.id
         }
     }
 }
 
-// What the network is asked about messages on their way.
+// Questions to the network about messages on their way.
 extension Publisher.Route {
-    /// The state of a letter's postbox; nil if nobody answers.
+    /// The state of a letter's postbox; nil if there is no answer.
     func recipient(
         _ user: String, _ postbox: String, isRefused: Bool, _ clock: DeliveryClock
     ) async -> RecipientReply.State? {
         let answer = try? await jetStream.connection.request(
             ByteBuffer(), to: NetworkNames.recipient(user, postbox), timeout: .seconds(5))
         let reply = answer.flatMap { try? JSONDecoder().decode(RecipientReply.self, from: Data($0.bytes)) }
-        // The services could not find it out now, or a cluster lost them with one of its servers: the letter's own
-        // stream is without a leader too, for as long as the cluster needs, and the letter is sent again.
+        // The services could not find it out now, or a cluster lost them with one of its servers. The letter's stream
+        // has no leader either while the cluster recovers, so the letter is sent again.
         let mayPass = reply == nil ? isRefused && jetStream.connection.info.cluster != nil : reply?.state == nil
         if mayPass { return .accepting }
-        // The letter may have been stored a moment before the postbox was closed.
+        // The letter may have been stored just before the postbox was closed.
         if !isRefused, let state = reply?.state, state != .accepting { await clock.pause(.milliseconds(250)) }
         return reply?.state
     }
 
-    /// Whether nothing stores what is published to a topic: its stream is not there, or holds other topics alone.
+    /// Whether nothing stores messages of a topic: its stream does not exist, or stores only other topics.
     func isStreamMissing(_ topic: String) async -> Bool {
         guard let pattern = try? TopicPattern(topic) else { return false }
         let source = namespace.source(of: pattern, jetStream)
@@ -87,18 +86,18 @@ extension Publisher.Route {
         }
     }
 
-    /// How many of a topic's messages are gone through for one.
+    /// How many of a topic's messages are searched for one.
     private static let searchLimit = 20_000
     private static let searchPage = 2_000
 
-    /// Looks for a message where it can have been stored.
+    /// Looks for a message wherever it may have been stored.
     func find(_ late: Delivery.LateMessage, on topic: String) async -> Delivery.Finding {
         guard let pattern = try? TopicPattern(topic) else { return .unknown }
         let source = namespace.source(of: pattern, jetStream)
         let header = header(of: late.message)
         do throws(NATSError) {
             let extent = try await source.extent()
-            // What the stream has lost since is nowhere.
+            // Messages that the stream has removed since are not searched.
             let newestBefore = late.newestBefore.flatMap { $0 <= extent.last ? max($0, max(1, extent.first) - 1) : nil }
             var part: StoredIdentifiers.Part
             if let known = identifiers.part(of: topic, behind: newestBefore) {
@@ -118,7 +117,7 @@ extension Publisher.Route {
                     part.reach(extent.last)
                     break
                 }
-                // A replica that is behind tells nothing yet.
+                // A replica that lags behind proves nothing yet.
                 guard !page.messages.isEmpty else { return .failed }
                 seen += page.messages.count
                 guard seen < 2 * Self.searchLimit else { return .unknown }
@@ -131,22 +130,22 @@ extension Publisher.Route {
         }
     }
 
-    /// What a message means that is stored under the header of another one: where nothing keeps others from using that,
-    /// it may be theirs.
+    /// The finding for a message stored with the same header, which may be another user's if identifiers are not
+    /// hashed.
     private func found(
         _ message: OutboxMessage, _ sequence: UInt64, _ source: StreamSource
     ) async -> Delivery.Finding {
         await isTaken(message, by: sequence, in: source.name) ? .absent : .stored(sequence: sequence)
     }
 
-    /// Whether another message is stored where the server names this one. A hashed identifier is nobody else's; without
-    /// a key to hash it with, what is there is read, as far as that is permitted, and compared.
+    /// Whether the stored message with this message's header is a different one. A hashed identifier is unique to its
+    /// user; without a key, the stored message is read, if permitted, and compared.
     func isTaken(_ message: OutboxMessage, by sequence: UInt64, in stream: String) async -> Bool {
         guard messageKey == nil, message.isOnTopic,
             let stored = try? await jetStream.message(in: stream, sequence: sequence)
         else { return false }
         if stored.subject != subject(of: message.destination) { return true }
-        // The times, and the client's name where there is no line, are others with each run of a program.
+        // The times, and the client's name outside of lines, differ in each run of a program.
         func identity(_ payload: [UInt8]) -> [String?] {
             let envelope = try? Envelope(
                 decoding: payload, fallbackID: "", fallbackRoom: "", fallbackStart: Timestamp(milliseconds: 0))
@@ -156,7 +155,7 @@ extension Publisher.Route {
         return identity(Array(stored.payload.readableBytesView)) != identity(message.payload)
     }
 
-    /// Where to begin to look: behind a sequence, or with the newest that are gone through.
+    /// Where to start the search: after a sequence, or at the newest messages within the limit.
     private func begin(
         behind sequence: UInt64?, _ source: StreamSource, _ extent: StreamExtent
     ) async throws(NATSError) -> StoredIdentifiers.Part {
@@ -167,7 +166,7 @@ extension Publisher.Route {
         return StoredIdentifiers.Part(from: first, isFarBack: true, isWhole: first <= max(1, extent.first))
     }
 
-    /// Finds out what a key has before a message sets it.
+    /// Looks up a key before a message sets it.
     func look(at key: String, before late: Delivery.LateMessage) async -> KeyFinding {
         let header = header(of: late.message)
         let name = NetworkNames.stream(ofBucket: namespace.name)
@@ -177,7 +176,7 @@ extension Publisher.Route {
             return KeyFinding(
                 before: late, revision: newest?.sequence ?? 0, isThis: newest?.headers["Nats-Msg-Id"] == header)
         } catch .noResponders {
-            // There is no store, or it is without a leader for a moment, or it is read in another way alone.
+            // There is no store, or it has no leader for a moment, or it cannot be read this way.
             return await whyUntold(key) ?? KeyFinding(unreadableBefore: late)
         } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
             return .noStore
@@ -190,10 +189,10 @@ extension Publisher.Route {
         }
     }
 
-    /// Why nobody tells a key; nil where the store is there.
+    /// Why no server answers for a key; nil if the store exists.
     private func whyUntold(_ key: String) async -> KeyFinding? {
         var source = KeyValueStore.source(of: key, namespace, jetStream)
-        // The answer about the whole store could name all keys, so that users may not ask for it.
+        // Users may not ask about the entire store, since the answer could name all keys.
         source.mayAsk = false
         do throws(NATSError) {
             _ = try await source.extent()
