@@ -1,7 +1,7 @@
-/// The names that a client and its network have to agree on, each in one place: subjects of services and letters, and
-/// the streams and buckets behind them. Imports and exports are patterns, so that a wildcard may stand for each part.
+/// The names that a client and its network must agree on, in one place: subjects of services and letters, and their
+/// streams and buckets. Imports and exports are patterns, so each part may be a wildcard.
 package enum NetworkNames {
-    /// Asks for the namespace: what the subjects of topics begin with, and the names of the streams (RelayX).
+    /// Asks for the namespace: the prefix of topics' subjects, and the names of the streams (RelayX).
     package static let namespace = "accounts.user.get_namespace"
 
     /// Asks for the names of the streams that a user may read.
@@ -12,32 +12,32 @@ package enum NetworkNames {
 
     // MARK: Postboxes
 
-    /// Where letters are sent. The network's imports add who sends them.
+    /// The subject for sending letters. The network's imports add the sender.
     package static func letters(to user: String, _ postbox: String) -> String { "postbox.\(user).\(postbox)" }
 
-    /// Where letters are stored: with who sent them behind it.
+    /// The subject of stored letters, which ends in the sender.
     package static func letters(to user: String, _ postbox: String, from sender: String) -> String {
         letters(to: user, postbox) + "." + sender
     }
 
-    /// Asks about a user's own postboxes, and changes them; `verb` says what.
+    /// Asks about a user's own postboxes, or changes them, depending on `verb`.
     package static func postboxes(of user: String, _ verb: String) -> String { "relay.postbox.\(user).\(verb)" }
 
-    /// Asks whether a postbox takes letters.
+    /// Asks whether a postbox accepts letters.
     package static func recipient(_ user: String, _ postbox: String) -> String { "relay.recipient.\(user).\(postbox)" }
 
     /// The stream of a user's letters.
     package static func postboxStream(of user: String) -> String { postboxStreamPrefix + user }
-    /// What the names of all such streams begin with, and of no other.
+    /// The prefix of all such streams' names, and of no others.
     package static let postboxStreamPrefix = "PB_"
 
     // MARK: Sessions
 
-    /// Where the administrator speaks to a user.
+    /// The subject of the administrator's messages to a user.
     package static func control(of user: String) -> String { "relay.control.\(user)" }
     /// The bucket of exclusive sessions.
     package static let sessions = "relay_sessions"
-    /// The bucket of who is here.
+    /// The bucket of presence.
     package static let presence = "relay_here"
 
     // MARK: Streams and buckets
@@ -51,8 +51,8 @@ package enum NetworkNames {
 }
 
 extension String {
-    /// Whether this can name a user or a postbox, which is one token of a subject: 1 to 64 visible ASCII characters,
-    /// and none of `.`, `*`, `>`, `/` and `\`.
+    /// Whether this can be the name of a user or a postbox, which is one token of a subject: 1 to 64 visible ASCII
+    /// characters other than `.`, `*`, `>`, `/` and `\`.
     var isSubjectToken: Bool {
         !isEmpty && utf8.count <= 64
             && utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !".*>/\\".utf8.contains($0) }

@@ -1,11 +1,10 @@
-// What was accepted and not sent: with a local store in a file it waits there for the person.
+// Messages that were accepted but not sent wait for the person's decision in a local store that is in a file.
 extension RelayClient {
-    /// What was not sent, oldest first: what was discarded at the end of a session, what the server refused, and
-    /// letters of which it cannot be found out whether they were stored. It stays until it is sent again or dropped,
-    /// beyond this run of the program; of more than 10,000 the oldest are forgotten. Empty without a local store in a
-    /// file.
+    /// The unsent messages, oldest first: those discarded at the end of a session, those that the server refused, and
+    /// letters that may or may not have been stored. They stay until they are sent again or dropped, beyond this run of
+    /// the program; if there are more than 10,000, the oldest are forgotten. Empty without a local store in a file.
     ///
-    /// Opens the local store where that was not done yet.
+    /// Opens the local store if that was not done yet.
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     public func notSent() async throws(RelayError) -> [NotSentMessage] {
@@ -13,12 +12,12 @@ extension RelayClient {
         return try await store.notSent().map { NotSentMessage($0) }
     }
 
-    /// Sends a message again that was not sent, under its identifier and behind all that waits. ``publishes`` reports
-    /// what becomes of it. Where several processes ask for the same message, one sends it.
+    /// Sends an unsent message again, with its identifier and after all others. ``publishes`` reports its progress. If
+    /// several processes ask for the same message, one sends it.
     ///
-    /// - Throws: ``RelayError/notFound(_:)`` when no message under this identifier waits for the person,
-    ///   ``RelayError/storage(_:)``, and what ``enqueue(topic:message:id:)`` throws, after which it goes on waiting,
-    ///   for that reason where it was refused.
+    /// - Throws: ``RelayError/notFound(_:)`` if there is no unsent message with this identifier,
+    ///   ``RelayError/storage(_:)``, and the errors of ``enqueue(topic:message:id:)``, after which the message stays
+    ///   unsent, with the new reason if it was refused.
     public func sendAgain(id: String) async throws(RelayError) {
         let store = await settledStore()
         if try await publisher.sendAgain(id) { return }
@@ -29,18 +28,18 @@ extension RelayClient {
         throw .notFound("The unsent message \(id)")
     }
 
-    /// Forgets messages that were not sent, all at once.
+    /// Forgets unsent messages, all at once.
     ///
-    /// - Returns: the identifiers of those that there were.
-    /// - Throws: ``RelayError/storage(_:)``, after which all of them wait as before.
+    /// - Returns: The identifiers of those that existed.
+    /// - Throws: ``RelayError/storage(_:)``, after which all of them stay.
     @discardableResult
     public func drop(ids: [String]) async throws(RelayError) -> [String] {
         guard !ids.isEmpty, let store = await settledStore() else { return [] }
         return try await store.drop(notSent: ids)
     }
 
-    /// What this client is to send, which earlier runs of the program may have left, and what was not sent, oldest
-    /// first. Empty without a local store in a file that may be written, which is opened where that was not done yet.
+    /// The messages that this client is going to send, including those of earlier runs of the program, and the unsent
+    /// ones, oldest first. Empty without a local store in a writable file; opens the store if that was not done yet.
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     package func keptOutbox() async throws(RelayError) -> [KeptPublish] {
@@ -49,7 +48,7 @@ extension RelayClient {
         return try await store.outbox(of: run)
     }
 
-    /// The local store, behind all of the outbox that waits to be written; nil where there is none.
+    /// The local store after all pending changes of the outbox; nil if there is none.
     private func settledStore() async -> LocalStore? {
         let store = await openingStore().value
         await publisher.settle()

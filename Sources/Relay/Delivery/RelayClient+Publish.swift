@@ -1,21 +1,21 @@
 // Publishing: every message goes through the outbox, connected or not, and ends once.
 //
-// With a local store in a file, each public call returns when its message is committed there, which takes as long as
-// the disk does; the message leaves then, and not before. The end of the process, however it comes, loses nothing from
-// then on: what was under way or waited leaves at the next start. While the store is being opened, and while the disk
-// takes nothing, messages wait in memory alone. Messages have the order of the calls, of which many may wait together.
+// With a local store in a file, each public call returns once its message is committed there, which takes as long as
+// the disk does; only then does the message leave. From then on the end of the process loses nothing, however it comes:
+// messages that waited or were in flight leave at the next start. While the store is being opened, and while the disk
+// fails, messages wait in memory only. Messages keep the order of the calls, of which many may wait at once.
 extension RelayClient {
-    /// Where publishes are, from now on: of messages on topics and of letters to postboxes.
+    /// The states of publishes from now on: of messages to topics and of letters to postboxes.
     public nonisolated var publishes: AsyncStream<PublishNews> { publisher.board.watch() }
 
-    /// How many messages wait or are under way.
+    /// The number of messages that wait or are in flight.
     public nonisolated var queuedCount: Int { publisher.count }
 
     /// Publishes to a topic, as RelayX does.
     ///
-    /// - Returns: true when the server has stored it; false when it waits in the outbox for a connection.
+    /// - Returns: True once the server has stored it; false if it waits in the outbox for a connection.
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``,
-    ///   ``RelayError/notConnected`` before the first `connect`, or the reason the server gave.
+    ///   ``RelayError/notConnected`` before the first `connect`, or the server's reason.
     @discardableResult
     public nonisolated(nonsending) func publish(
         topic: String, message: MessageValue
@@ -32,29 +32,28 @@ extension RelayClient {
         }
     }
 
-    /// Publishes to a topic and waits until the server has stored the message, through any outage.
+    /// Publishes to a topic and waits, through any outage, until the server has stored the message.
     ///
     /// - Parameters:
-    ///   - id: the message's identifier; the same one again makes a repetition harmless.
-    ///   - timeout: how long that may take once the outbox has it. The message stays there when it passes.
-    /// - Throws: ``RelayError/timeout(_:)`` and what ``enqueue(topic:message:id:mayBeStored:)`` throws.
+    ///   - id: The message's identifier; repeating a call with the same one is harmless.
+    ///   - timeout: The time limit once the message is in the outbox, where it stays when the limit passes.
+    /// - Throws: ``RelayError/timeout(_:)`` and the errors of ``enqueue(topic:message:id:mayBeStored:)``.
     public nonisolated(nonsending) func send(
         topic: String, message: MessageValue, id: String? = nil, timeout: Duration = .seconds(10)
     ) async throws(RelayError) -> PublishReceipt {
         try await enqueue(topic: topic, message: message, id: id).receipt(within: timeout)
     }
 
-    /// Puts a message into the outbox: the form for many messages in order. ``publishes`` reports what becomes of it,
-    /// too.
+    /// Puts a message into the outbox: the form for many messages in order. ``publishes`` reports its progress too.
     ///
     /// - Parameters:
-    ///   - id: the message's identifier; a new one when nil.
-    ///   - mayBeStored: whether an earlier run of the program may have sent a message under this identifier, however
-    ///     long ago. It is looked for then, among the newest 20,000 messages of its topic, and not stored twice.
-    /// - Returns: what names the message and waits for its end.
+    ///   - id: The message's identifier; a new one if nil.
+    ///   - mayBeStored: Whether an earlier run of the program may have sent a message with this identifier, however
+    ///     long ago. It is then looked for among the newest 20,000 messages of its topic, and not stored twice.
+    /// - Returns: The pending publish, which can wait for the message's end.
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``,
     ///   ``RelayError/notConnected`` before the first `connect`, ``RelayError/invalidArgument(_:)`` for an identifier
-    ///   that is on its way already.
+    ///   that is in use already.
     @discardableResult
     public nonisolated(nonsending) func enqueue(
         topic: String, message: MessageValue, id: String? = nil, mayBeStored: Bool = false
@@ -62,9 +61,9 @@ extension RelayClient {
         try await enqueue(topic: topic, content: .value(message), id: id, mayBeStored: mayBeStored)
     }
 
-    /// Puts a message of any kind into the outbox, as ``enqueue(topic:message:id:mayBeStored:)`` does with its value.
+    /// Puts a message of any kind into the outbox, like ``enqueue(topic:message:id:mayBeStored:)``.
     ///
-    /// - Throws: as that does, and ``RelayError/invalidArgument(_:)`` for a letter, which goes to a postbox.
+    /// - Throws: The same errors, and ``RelayError/invalidArgument(_:)`` for a letter, which belongs in a postbox.
     @discardableResult
     public nonisolated(nonsending) func enqueue(
         topic: String, content: MessageContent, id: String? = nil, mayBeStored: Bool = false
@@ -79,16 +78,16 @@ extension RelayClient {
         return pending
     }
 
-    /// Puts a line of chat into the outbox, as ``enqueue(topic:message:id:mayBeStored:)`` does with a message.
+    /// Puts a line of chat into the outbox, like ``enqueue(topic:message:id:mayBeStored:)``.
     ///
     /// - Parameters:
-    ///   - name: who writes; nil for the user whom the credentials name, and where they don't yet, the line waits until
-    ///     a token does.
-    ///   - time: when it was written; now when nil.
-    ///   - keepsRefused: whether a line that is not taken waits in the local store for the person, with the reason, as
-    ///     what was not sent does (``notSent()``). Nothing is kept without a store in a file.
-    /// - Returns: what names the line and waits for its end.
-    /// - Throws: what ``enqueue(topic:message:id:mayBeStored:)`` throws.
+    ///   - name: The sender; nil for the user named in the credentials. If they name none yet, the line waits for a
+    ///     token that does.
+    ///   - time: When it was written; now if nil.
+    ///   - keepsRefused: Whether a refused line joins the unsent messages (``notSent()``) with the reason. Nothing is
+    ///     kept without a store in a file.
+    /// - Returns: The pending publish, which can wait for the line's end.
+    /// - Throws: The errors of ``enqueue(topic:message:id:mayBeStored:)``.
     @discardableResult
     public nonisolated(nonsending) func enqueueLine(
         topic: String, text: String, from name: String? = nil, writtenAt time: Timestamp? = nil, id: String? = nil,
@@ -100,8 +99,9 @@ extension RelayClient {
         return pending
     }
 
-    /// Puts a line of chat into the outbox as ``enqueueLine(topic:text:from:writtenAt:id:mayBeStored:keepsRefused:)``
-    /// does, kept where it is refused, and goes on before the disk has it (``outboxKept()``).
+    /// Like ``enqueueLine(topic:text:from:writtenAt:id:mayBeStored:keepsRefused:)``, keeping a refused line, but
+    /// returns
+    /// before the line is on the disk (``outboxKept()``).
     package nonisolated(nonsending) func submitLine(
         topic: String, text: String, from name: String?, writtenAt time: Timestamp, id: String, mayBeStored: Bool
     ) async throws(RelayError) {
@@ -109,18 +109,18 @@ extension RelayClient {
             line(topic, text, from: name, writtenAt: time, mayBeStored: mayBeStored, id: id))
     }
 
-    /// Returns when what was submitted is on the disk; at once where nothing is kept, and where the disk takes nothing.
+    /// Returns once submitted messages are on the disk; at once if nothing is stored, or the disk fails.
     package nonisolated(nonsending) func outboxKept() async { await publisher.kept() }
 
-    /// So many lines are taken in at once, while whoever writes meanwhile waits.
+    /// The most lines submitted at once, while other writers wait.
     private static let linesTogether = 64
 
-    /// Puts lines of chat into the outbox that are there at once, such as a file's: they leave together, in few writes.
+    /// Puts many lines of chat, such as a file's, into the outbox together: they leave in few writes.
     ///
     /// - Parameters:
-    ///   - lines: identifiers and texts. Some hundreds at a time keep the server busy.
-    ///   - name: as in ``enqueueLine(topic:text:from:writtenAt:id:mayBeStored:keepsRefused:)``.
-    /// - Returns: what waits for each line's end, as far as the first that was not taken, and why that was not.
+    ///   - lines: Identifiers and texts. A few hundred at a time keep the server busy.
+    ///   - name: As in ``enqueueLine(topic:text:from:writtenAt:id:mayBeStored:keepsRefused:)``.
+    /// - Returns: The pending publishes up to the first line that was refused, and the reason for that.
     public nonisolated(nonsending) func enqueueLines(
         topic: String, _ lines: [(id: String, text: String)], from name: String? = nil, mayBeStored: Bool = false
     ) async -> (taken: [PendingPublish], refusal: RelayError?) {
@@ -150,22 +150,23 @@ extension RelayClient {
         return (taken, refusal)
     }
 
-    /// The largest text of a line or letter in bytes that the present server takes; more than any without one.
+    /// The largest text of a line or letter in bytes that the present server accepts; more than any without one.
     package nonisolated var largestText: Int { publisher.largestText }
 
     /// Puts a letter for a user's postbox into the outbox.
     ///
     /// - Parameters:
-    ///   - recipient: whose postbox it is.
-    ///   - postbox: the postbox's identifier.
-    ///   - subject: what it is about, in a line of at most 256 bytes; nil or empty for none.
-    ///   - text: the letter.
-    ///   - id: the letter's identifier; a new one when nil.
-    ///   - keepsRefused: as in ``enqueueLine(topic:text:from:writtenAt:id:mayBeStored:keepsRefused:)``. A letter whose
-    ///     recipient or subject is none is not kept.
-    /// - Returns: what names the letter and waits for its end.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for a name or a subject that is none, and what
-    ///   ``enqueue(topic:message:id:mayBeStored:)`` throws.
+    ///   - recipient: The postbox's owner.
+    ///   - postbox: The postbox's identifier.
+    ///   - subject: A subject line of at most 256 bytes; nil or empty for none.
+    ///   - text: The text.
+    ///   - id: The letter's identifier; a new one if nil.
+    ///   - keepsRefused: As in ``enqueueLine(topic:text:from:writtenAt:id:mayBeStored:keepsRefused:)``. A letter with
+    /// an
+    ///     invalid recipient or subject is not kept.
+    /// - Returns: The pending publish, which can wait for the letter's end.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for an invalid name or subject, and the errors of
+    ///   ``enqueue(topic:message:id:mayBeStored:)``.
     @discardableResult
     public nonisolated(nonsending) func enqueueLetter(
         to recipient: String, postbox: String, subject: String? = nil, text: String, id: String? = nil,
@@ -179,8 +180,9 @@ extension RelayClient {
         return pending
     }
 
-    /// Puts a letter into the outbox as ``enqueueLetter(to:postbox:subject:text:id:keepsRefused:)`` does, kept where it
-    /// is refused, and goes on before the disk has it (``outboxKept()``).
+    /// Like ``enqueueLetter(to:postbox:subject:text:id:keepsRefused:)``, keeping a refused letter, but returns before
+    /// the
+    /// letter is on the disk (``outboxKept()``).
     package nonisolated(nonsending) func submitLetter(
         to recipient: String, postbox: String, subject: String?, text: String, id: String
     ) async throws(RelayError) {
@@ -190,9 +192,9 @@ extension RelayClient {
 
     /// Sends a letter to a user's postbox and waits until it is stored.
     ///
-    /// - Parameter subject: what it is about, in a line of at most 256 bytes; nil or empty for none.
+    /// - Parameter subject: A subject line of at most 256 bytes; nil or empty for none.
     /// - Throws: ``RelayError/postboxNotAccepting(_:because:)`` for a postbox that is disabled or full, or does not
-    ///   exist, ``RelayError/invalidArgument(_:)`` for a name or a subject that is none.
+    ///   exist, ``RelayError/invalidArgument(_:)`` for an invalid name or subject.
     public nonisolated(nonsending) func post(
         to recipient: String, postbox: String, subject: String? = nil, text: String, id: String? = nil,
         timeout: Duration = .seconds(10)
@@ -201,10 +203,10 @@ extension RelayClient {
             .receipt(within: timeout)
     }
 
-    /// Takes a message back that has not left yet; false when it is too late.
+    /// Takes back a message that has not left yet; false if it is too late.
     public nonisolated func cancelPublish(id: String) -> Bool { publisher.cancel(id: id) }
 
-    /// Puts the user's name under the lines that were written before it was known.
+    /// Signs lines that were written before the user's name was known.
     func signLines(as user: String) {
         publisher.sign { [clientID] message in
             guard var content = message.unsigned, case .topic(let topic) = message.destination else { return }
@@ -217,7 +219,7 @@ extension RelayClient {
 
     // MARK: Steps
 
-    /// What waits for the end of a new message.
+    /// The pending publish of a new message.
     nonisolated func newPublish(_ id: String?) -> PendingPublish {
         PendingPublish(id: id ?? Self.newID(), publisher.clock)
     }

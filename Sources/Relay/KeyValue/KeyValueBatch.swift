@@ -1,4 +1,4 @@
-/// What became of values that were stored with one call, key by key.
+/// The results of storing several values with one call, key by key.
 public struct KeyValueBatch: Hashable, Sendable {
     /// A value that was stored.
     public struct Success: Hashable, Sendable {
@@ -7,7 +7,7 @@ public struct KeyValueBatch: Hashable, Sendable {
         /// Its new revision.
         public var revision: UInt64
 
-        /// Makes one.
+        /// Creates a success.
         public init(key: String, revision: UInt64) {
             self.key = key
             self.revision = revision
@@ -18,28 +18,28 @@ public struct KeyValueBatch: Hashable, Sendable {
     public struct Failure: Hashable, Sendable {
         /// The key.
         public var key: String
-        /// Why.
+        /// The reason.
         public var error: RelayError
 
-        /// Makes one.
+        /// Creates a failure.
         public init(key: String, error: RelayError) {
             self.key = key
             self.error = error
         }
     }
 
-    /// So many values are under way at once. Nexconn and RongCloud refuse more with 23429; here any number is cut.
+    /// The most values in flight at once. Nexconn and RongCloud refuse more with 23429; here any number is split.
     public static let maximumCount = 10
 
-    /// The values that were stored, in the order passed.
+    /// The stored values, in the order passed.
     public var stored: [Success]
-    /// The ones that were not, in the order passed.
+    /// The values that were not stored, in the order passed.
     public var failed: [Failure]
 
     /// The keys whose values wait in the outbox for a connection, in the order passed.
     public var waiting: [String]
 
-    /// Makes a result.
+    /// Creates a result.
     public init(stored: [Success] = [], failed: [Failure] = [], waiting: [String] = []) {
         self.stored = stored
         self.failed = failed
@@ -49,8 +49,8 @@ public struct KeyValueBatch: Hashable, Sendable {
     /// The result of storing values.
     ///
     /// - Parameters:
-    ///   - keys: the keys, as the caller passed them.
-    ///   - results: what became of each.
+    ///   - keys: The keys, as the caller passed them.
+    ///   - results: The result for each.
     init(of keys: [String], _ results: [Result<UInt64, RelayError>]) {
         self.init()
         for (key, result) in zip(keys, results) {
@@ -61,8 +61,8 @@ public struct KeyValueBatch: Hashable, Sendable {
         }
     }
 
-    /// Cuts keys into parts that may be sent at once: ten at most, and no key twice, so that the last of its values
-    /// stays.
+    /// Splits keys into parts that may be sent at once: ten at most, and no key twice, so that the last of its values
+    /// wins.
     static func parts(of keys: [String]) -> [Range<Int>] {
         var parts: [Range<Int>] = []
         var first = 0

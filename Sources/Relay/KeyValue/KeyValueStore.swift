@@ -1,17 +1,17 @@
 import NATS
 import NIOCore
 
-/// The network's key-value store, read and written over one connection. Each question to the server has JetStream's own
-/// limit; a call that asks many of them has one for all.
+/// The network's key-value store over one connection. Each request to the server has JetStream's own limit; a call with
+/// many requests has one limit for all.
 struct KeyValueStore: Sendable {
     private let bucket: KeyValueBucket
     private let maximumBytes: Int
     private let clock: any Timekeeper
 
-    /// How long a call may take that reads any number of entries.
+    /// The time limit of a call that reads any number of entries.
     private static let listing = Duration.seconds(30)
 
-    /// - Parameter name: the network's namespace, which names its bucket.
+    /// - Parameter name: The network's namespace, which is the bucket's name.
     init(
         _ name: String, _ jetStream: JetStream, maximumBytes: Int, _ clock: any Timekeeper
     ) throws(RelayError) {
@@ -24,7 +24,7 @@ struct KeyValueStore: Sendable {
 
     // MARK: Watching
 
-    /// Where a subscription reads keys.
+    /// The source of a subscription to keys.
     static func source(
         of pattern: String, _ namespace: RelayConfiguration.Namespace, _ jetStream: JetStream
     ) -> StreamSource {
@@ -33,7 +33,8 @@ struct KeyValueStore: Sendable {
             jetStream: jetStream)
     }
 
-    /// What a subscription to keys tells. Values that others have replaced are gone, as they should be.
+    /// The events of a subscription to keys. Values that were replaced are not missed, so they are not reported as
+    /// lost.
     static var words: SubscriptionWords<KeyValueEvent> {
         SubscriptionWords<KeyValueEvent>(
             operation: "watching keys",
@@ -44,7 +45,7 @@ struct KeyValueStore: Sendable {
 
     // MARK: Reading
 
-    /// What a key has; nil when it has no value.
+    /// The value of a key; nil if it has none.
     func get(_ key: String) async throws(RelayError) -> StoredValue? {
         let entry: KeyValueEntry?
         do throws(NATSError) {
@@ -53,14 +54,14 @@ struct KeyValueStore: Sendable {
         return entry.flatMap { KeyValueChange($0).stored }
     }
 
-    /// The keys that match and have a value, in the order of their last change.
+    /// The matching keys that have a value, in the order of their last change.
     func keys(matching pattern: String) async throws(RelayError) -> [String] {
         try await limited("listing the keys") { [bucket] () async throws(NATSError) -> [String] in
             try await bucket.keys(matching: pattern)
         }
     }
 
-    /// Reads what the keys that match have, in the order of their last change.
+    /// Reads the values of the matching keys, in the order of their last change.
     func forEachValue(
         matching pattern: String, _ body: @Sendable (StoredValue) -> Void
     ) async throws(RelayError) {
@@ -97,8 +98,8 @@ struct KeyValueStore: Sendable {
 
     /// Sets a key.
     ///
-    /// - Parameter revision: only where this is its revision, or where it has no value for 0; nil for whatever it is.
-    /// - Returns: the new revision.
+    /// - Parameter revision: Only at this revision, or, for 0, only without a value; nil for any.
+    /// - Returns: The new revision.
     func put(_ value: MessageValue, for key: String, revision: UInt64?) async throws(RelayError) -> UInt64 {
         try await put(try payload(of: value), for: key, revision: revision)
     }
@@ -113,7 +114,7 @@ struct KeyValueStore: Sendable {
         } catch { throw await explained(error, of: key, during: "storing a key") }
     }
 
-    /// Sets keys, ten at a time, once all of them are known to be fit for it.
+    /// Sets keys, ten at a time, after checking all of them.
     func put(_ entries: [(key: String, value: MessageValue)]) async throws(RelayError) -> KeyValueBatch {
         var keys: [String] = []
         var payloads: [ByteBuffer] = []
@@ -141,7 +142,7 @@ struct KeyValueStore: Sendable {
             guard let last = stored.last, stored.allSatisfy({ if case .failure = $0 { true } else { false } }) else {
                 continue
             }
-            // Where nothing of a part could be stored, the next ones would only take their time to fail too.
+            // If an entire part failed, the others would only take time to fail too.
             results += Array(repeating: last, count: keys.count - results.count)
             break
         }
@@ -150,7 +151,7 @@ struct KeyValueStore: Sendable {
 
     /// Deletes a key.
     ///
-    /// - Parameter revision: only where this is its revision; nil for whatever it is.
+    /// - Parameter revision: Only at this revision; nil for any.
     func delete(_ key: String, revision: UInt64?) async throws(RelayError) {
         do throws(NATSError) {
             try await bucket.delete(key, revision: revision)
@@ -171,7 +172,7 @@ struct KeyValueStore: Sendable {
 
     // MARK: The outbox
 
-    /// What tells a deletion from a value.
+    /// The header that distinguishes a deletion from a value.
     static let deletion: NATSHeaders = ["KV-Operation": "DEL"]
 
     /// A message that sets a key.
@@ -185,7 +186,7 @@ struct KeyValueStore: Sendable {
         return OutboxMessage(id: id, destination: .key(key), payload: payload)
     }
 
-    /// A message that deletes a key. No JSON is empty, so that its empty payload says so.
+    /// A message that deletes a key. Its payload is empty, which no JSON is.
     ///
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the key.
     static func message(deleting key: String, id: String) throws(RelayError) -> OutboxMessage {
@@ -215,20 +216,20 @@ struct KeyValueStore: Sendable {
         return RelayError(error, during: operation)
     }
 
-    /// The revision that a refusal names, as in `wrong last sequence: 7`.
+    /// The revision in a refusal such as `wrong last sequence: 7`.
     static func revision(in text: String) -> UInt64? {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         return UInt64(text[text.index(after: colon)...].drop { $0 == " " })
     }
 }
 
-/// What keys look like: RelayX's grammar, `[a-zA-Z0-9_\-.=/]+`, of which the server takes what has no empty part
-/// before, between or behind dots.
+/// The form of keys: RelayX's grammar, `[a-zA-Z0-9_\-.=/]+`, of which the server accepts keys without empty parts
+/// before, between or after dots.
 enum KeyGrammar {
-    /// Keys are part of subjects, which have to fit into one line of the protocol.
+    /// Keys are part of subjects, which must fit into one line of the protocol.
     static let maximumBytes = 1_024
 
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for what cannot be a key.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for an invalid key.
     static func check(key: String) throws(RelayError) {
         guard key.utf8.count <= maximumBytes, KeyValueBucket.isKey(key) else {
             throw .invalidArgument(
@@ -236,7 +237,7 @@ enum KeyGrammar {
         }
     }
 
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for what is neither a key nor a pattern for keys.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for an invalid pattern.
     static func check(pattern: String) throws(RelayError) {
         let parts = pattern.split(separator: ".", omittingEmptySubsequences: false)
         let last = parts.count - 1

@@ -1,22 +1,21 @@
 import NATS
 
-// The network's key-value store, which all its users share. `put`, `get`, `delete` and `keys` are RelayX's; its SDKs
-// read what is stored here, and the other way round.
+// The network's key-value store, which all its users share. `put`, `get`, `delete` and `keys` are compatible with
+// RelayX's SDKs, in both directions.
 //
-// Without a connection, values wait in the outbox like messages, as its policy has it: with a local store in a file
-// they outlive the process, and they leave with the next connection, those of a key in their order. ``publishes`` tells
-// what becomes of them. A value that waited replaces what others stored meanwhile, as the last one stays. It never
-// replaces what somebody has stored since it may have been stored itself: it ends as
-// ``RelayError/conflict(key:revision:)`` then, with the revision that won. What depends on a revision, and what reads,
-// needs a connection.
+// Without a connection, values wait in the outbox like messages, under its policy: with a local store in a file they
+// outlive the process, and they leave with the next connection, in order for each key. ``publishes`` reports their
+// progress. A value that waited replaces newer values of others: the last write wins. But if it may have been stored
+// before, it never overwrites a newer value: it then ends as ``RelayError/conflict(key:revision:)`` with the revision
+// that won. Reading, and changes that depend on a revision, need a connection.
 extension RelayClient {
-    /// Sets a key, and returns when the network has stored it, or, without a connection, when the value waits in the
+    /// Sets a key, and returns once the network has stored it, or, without a connection, once the value is in the
     /// outbox.
     ///
     /// - Parameters:
-    ///   - key: letters, digits, `_`, `-`, `=`, `/`, and `.` between its parts.
-    ///   - value: anything that JSON can hold, ``MessageValue/null`` too.
-    /// - Returns: the key's new revision; nil where the value waits in the outbox, for a connection or behind others.
+    ///   - key: Letters, digits, `_`, `-`, `=`, `/`, and `.` between its parts.
+    ///   - value: Any JSON value, including ``MessageValue/null``.
+    /// - Returns: The key's new revision; nil if the value waits in the outbox, for a connection or for others.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the key, ``RelayError/invalidMessage(_:)`` for the value,
     ///   ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``, ``RelayError/notConnected`` before the first
     ///   `connect`, ``RelayError/timeout(_:)`` after 5 s and ``RelayError/connection(_:)`` (it may be stored even so),
@@ -28,17 +27,17 @@ extension RelayClient {
         return try await keyValueStore().put(value, for: key, revision: nil)
     }
 
-    /// Sets a key if it has a certain revision, and returns when the network has stored it.
+    /// Sets a key if it has a certain revision, and returns once the network has stored it.
     ///
     /// - Parameters:
-    ///   - key: as for ``put(key:value:)``.
-    ///   - value: as for ``put(key:value:)``.
-    ///   - revision: stores the value only if this is the key's present revision, or for 0 if the key has no value.
-    /// - Returns: the key's new revision.
-    /// - Throws: ``RelayError/conflict(key:revision:)`` with the revision that somebody else made first,
-    ///   ``RelayError/needsConnection(_:)`` without a connection, as the network alone can compare,
-    ///   ``RelayError/busy(_:)`` while an earlier change of the key is on its way through the outbox, and what
-    ///   ``put(key:value:)`` throws.
+    ///   - key: As for ``put(key:value:)``.
+    ///   - value: As for ``put(key:value:)``.
+    ///   - revision: The key's expected revision, or 0 if it should have no value.
+    /// - Returns: The key's new revision.
+    /// - Throws: ``RelayError/conflict(key:revision:)`` with the revision that someone else made first,
+    ///   ``RelayError/needsConnection(_:)`` without a connection, as only the network can compare,
+    ///   ``RelayError/busy(_:)`` while an earlier change of the key is in the outbox, and the errors of
+    ///   ``put(key:value:)``.
     @discardableResult
     public func put(key: String, value: MessageValue, revision: UInt64) async throws(RelayError) -> UInt64 {
         try KeyGrammar.check(key: key)
@@ -48,12 +47,12 @@ extension RelayClient {
 
     /// Sets any number of keys, ten at a time. Without a connection all of them wait in the outbox.
     ///
-    /// They are not set all or none: others may see the first before the last is stored. Where nothing of ten could be
-    /// stored, the rest is not tried, and fails for the same reason.
+    /// This is not atomic: others may see the first before the last is stored. If ten in a row fail, the rest is not
+    /// tried, and fails for the same reason.
     ///
-    /// - Parameter entries: keys and values. Of several values for a key, the last one stays.
-    /// - Returns: which were stored, which wait and which failed, each with its reason.
-    /// - Throws: as ``put(key:value:)`` for a key or a value that cannot be stored; then nothing was sent.
+    /// - Parameter entries: Keys and values. Of several values for a key, the last one wins.
+    /// - Returns: Which were stored, which wait and which failed, each with its reason.
+    /// - Throws: As ``put(key:value:)`` for an invalid key or value; nothing was sent then.
     @discardableResult
     public func put(_ entries: [(key: String, value: MessageValue)]) async throws(RelayError) -> KeyValueBatch {
         guard !entries.isEmpty else { return KeyValueBatch() }
@@ -66,15 +65,15 @@ extension RelayClient {
         return try await sendThroughOutbox(messages)
     }
 
-    /// Puts a value for a key into the outbox; ``publishes`` tells of it, too. The sequence of its receipt is the key's
-    /// new revision. With a local store in a file the value is committed there first.
+    /// Puts a value for a key into the outbox; ``publishes`` reports its progress too. The sequence of its receipt is
+    /// the key's new revision. With a local store in a file the value is committed there first.
     ///
     /// - Parameters:
-    ///   - key: as for ``put(key:value:)``.
-    ///   - value: as for ``put(key:value:)``.
-    ///   - id: the change's identifier; a new one when nil.
-    /// - Returns: what names the change and waits for its end.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for the key and for an identifier that is on its way already,
+    ///   - key: As for ``put(key:value:)``.
+    ///   - value: As for ``put(key:value:)``.
+    ///   - id: The change's identifier; a new one if nil.
+    /// - Returns: The pending publish, which can wait for the change's end.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the key and for an identifier that is in use already,
     ///   ``RelayError/invalidMessage(_:)`` for the value, ``RelayError/tooLarge(bytes:limit:)``,
     ///   ``RelayError/outboxFull``, ``RelayError/notConnected`` before the first `connect`.
     @discardableResult
@@ -86,12 +85,7 @@ extension RelayClient {
         return pending
     }
 
-    /// Puts the deletion of a key into the outbox, as ``enqueue(key:value:id:)`` does with a value.
-    ///
-    /// - Parameters:
-    ///   - key: the key.
-    ///   - id: the change's identifier; a new one when nil.
-    /// - Throws: as ``enqueue(key:value:id:)``.
+    /// Puts the deletion of a key into the outbox, like ``enqueue(key:value:id:)``.
     @discardableResult
     public nonisolated(nonsending) func enqueueDeletion(
         ofKey key: String, id: String? = nil
@@ -101,9 +95,9 @@ extension RelayClient {
         return pending
     }
 
-    /// What a key has.
+    /// The value of a key.
     ///
-    /// - Returns: nil when the key has no value; a key that was set to null has ``MessageValue/null``.
+    /// - Returns: Nil if the key has no value; a key set to null has ``MessageValue/null``.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the key, ``RelayError/notConnected``,
     ///   ``RelayError/timeout(_:)``, or the server's refusal.
     public func get(key: String) async throws(RelayError) -> StoredValue? {
@@ -111,13 +105,11 @@ extension RelayClient {
         return try await keyValueStore().get(key)
     }
 
-    /// Deletes a key, and returns when the network has done so, or, without a connection, when the deletion waits in
-    /// the outbox. A key that has no value is none the worse for it.
+    /// Deletes a key, and returns once the network has done so, or, without a connection, once the deletion is in the
+    /// outbox. Deleting a key without a value is harmless.
     ///
-    /// - Parameter key: the key.
-    /// - Returns: whether it is deleted; false where the deletion waits in the outbox, for a connection or behind
-    ///   others.
-    /// - Throws: as ``put(key:value:)``.
+    /// - Returns: Whether it is deleted; false if the deletion waits in the outbox, for a connection or for others.
+    /// - Throws: As ``put(key:value:)``.
     @discardableResult
     public func delete(key: String) async throws(RelayError) -> Bool {
         try KeyGrammar.check(key: key)
@@ -126,24 +118,21 @@ extension RelayClient {
         return true
     }
 
-    /// Deletes a key if it has a certain revision, and returns when the network has done so.
+    /// Deletes a key if it has this revision, and returns once the network has done so.
     ///
-    /// - Parameters:
-    ///   - key: the key.
-    ///   - revision: deletes it only if this is its present revision.
-    /// - Throws: as ``put(key:value:revision:)``.
+    /// - Throws: As ``put(key:value:revision:)``.
     public func delete(key: String, revision: UInt64) async throws(RelayError) {
         try KeyGrammar.check(key: key)
         try requireConnection(for: "Deleting the key \(key) at a revision", of: key)
         try await keyValueStore().delete(key, revision: revision)
     }
 
-    /// Deletes a key with the values that it had before (what RelayX's SDKs do to delete).
+    /// Deletes a key with its earlier values (as RelayX's SDKs do to delete).
     ///
-    /// Users may not erase at once what their network's bucket keeps: where it takes no rollups, the key is deleted,
-    /// and its earlier values go as the bucket's bounds have it. A network of Parley's own keeps none.
+    /// Users may not erase at once what their network's bucket keeps: in a bucket without rollups, the key is deleted,
+    /// and its earlier values go when the bucket's limits say so. A network of Parley's own keeps none.
     ///
-    /// - Throws: as ``delete(key:revision:)``.
+    /// - Throws: As ``delete(key:revision:)``.
     public func purge(key: String) async throws(RelayError) {
         try KeyGrammar.check(key: key)
         try requireConnection(for: "Purging the key \(key)", of: key)
@@ -152,8 +141,7 @@ extension RelayClient {
 
     /// The keys that have a value, in the order of their last change.
     ///
-    /// - Parameter pattern: a key, in which `*` stands for one part between dots, and `>` at the end for all that
-    ///   follow.
+    /// - Parameter pattern: A key, in which `*` stands for one part between dots, and a final `>` for all that follow.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the pattern, ``RelayError/notConnected``,
     ///   ``RelayError/timeout(_:)``, or the server's refusal.
     public func keys(matching pattern: String = ">") async throws(RelayError) -> [String] {
@@ -161,13 +149,11 @@ extension RelayClient {
         return try await keyValueStore().keys(matching: pattern)
     }
 
-    /// Reads the keys that have a value, each with it, in the order of their last change. Of what was read, only the
-    /// names are held. A key that changes meanwhile is told of once.
+    /// Calls `body` with the value of each matching key, in the order of their last change, before it reads the next
+    /// one. Only the keys are kept in memory. A key that changes meanwhile is passed once.
     ///
-    /// - Parameters:
-    ///   - pattern: as for ``keys(matching:)``.
-    ///   - body: is given each value before the next one is read.
-    /// - Throws: as ``keys(matching:)``, perhaps after some values.
+    /// - Parameter pattern: As for ``keys(matching:)``.
+    /// - Throws: As ``keys(matching:)``, perhaps after some values.
     public func forEachValue(
         matching pattern: String = ">", _ body: @Sendable (StoredValue) -> Void
     ) async throws(RelayError) {
@@ -175,19 +161,19 @@ extension RelayClient {
         try await keyValueStore().forEachValue(matching: pattern, body)
     }
 
-    /// What the network still holds of a key's past, oldest first, the present value included. A network of Parley's
-    /// own holds the newest change alone.
+    /// The changes of a key that the network still holds, oldest first, including the present value. A network of
+    /// Parley's own holds only the newest change.
     ///
-    /// - Throws: as ``get(key:)``.
+    /// - Throws: As ``get(key:)``.
     public func history(ofKey key: String) async throws(RelayError) -> [KeyValueChange] {
         try KeyGrammar.check(key: key)
         return try await keyValueStore().history(of: key)
     }
 
-    /// Watches keys, connected or not: first what is there, then ``KeyValueEvent/live``, then every change. After an
-    /// outage it goes on behind the change that came last.
+    /// Watches keys, connected or not: first the existing values, then ``KeyValueEvent/live``, then every change. After
+    /// an outage it continues from the last change.
     ///
-    /// - Parameter pattern: a key, or a pattern as for ``keys(matching:)``.
+    /// - Parameter pattern: A key, or a pattern as for ``keys(matching:)``.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the pattern.
     public func watch(key pattern: String = ">") throws(RelayError) -> KeyValueEvents {
         try KeyGrammar.check(pattern: pattern)
@@ -200,8 +186,8 @@ extension RelayClient {
 
     // MARK: The outbox
 
-    /// Whether a key can be changed now: there is a connection, and nothing that was put earlier waits for the same
-    /// key, which it would replace later.
+    /// Whether a key can be changed directly: there is a connection, and no earlier change of the key waits, which
+    /// would later replace this one.
     private func mayChange(_ key: String) -> Bool {
         status.state == .connected && link?.jetStream != nil && !publisher.holds(.key(key))
     }
@@ -212,11 +198,11 @@ extension RelayClient {
         guard !publisher.holds(.key(key)) else { throw .busy("Changing the key \(key)") }
     }
 
-    /// Hands changes over, and waits for their ends where there is a connection.
+    /// Submits changes, and waits for their ends while there is a connection.
     private func sendThroughOutbox(
         _ messages: [(key: String, message: OutboxMessage, pending: PendingPublish)]
     ) async throws(RelayError) -> KeyValueBatch {
-        // What is wrong with one of them keeps all from being sent.
+        // If one of them is invalid, none is sent.
         for (_, message, _) in messages {
             guard message.payload.count <= configuration.maximumMessageBytes else {
                 throw .tooLarge(bytes: message.payload.count, limit: configuration.maximumMessageBytes)
@@ -247,9 +233,9 @@ extension RelayClient {
         return batch
     }
 
-    /// Waits for the end of a change, as long as there is a connection.
+    /// Waits for the end of a change while there is a connection.
     ///
-    /// - Returns: the new revision; nil where the change waits.
+    /// - Returns: The new revision; nil if the change waits.
     private func revision(
         of pending: PendingPublish, by deadline: ContinuousClock.Instant? = nil
     ) async throws(RelayError) -> UInt64? {
@@ -265,8 +251,7 @@ extension RelayClient {
 
     private func keyValueStore() throws(RelayError) -> KeyValueStore {
         guard let jetStream = link?.jetStream, let namespace else { throw .notConnected }
-        // What the server takes includes the headers.
-        let serversLimit = max(0, jetStream.connection.maximumPayload - 256)
+        let serversLimit = max(0, jetStream.connection.maximumPayload - Publisher.headerRoom)
         return try KeyValueStore(
             namespace.name, jetStream, maximumBytes: min(configuration.maximumMessageBytes, serversLimit),
             surroundings.clock)

@@ -1,19 +1,19 @@
 import NATS
 import NIOCore
 
-/// What a key of the network's key-value store has.
+/// The value of a key in the network's key-value store.
 public struct StoredValue: Hashable, Sendable {
     /// The key.
     public let key: String
-    /// Its value. ``MessageValue/null`` is a value like any other. Bytes that are no JSON, which only other programs
-    /// store, come as ``MessageValue/binary(_:)``.
+    /// Its value. ``MessageValue/null`` is a value like any other. Bytes other than JSON, which only other programs
+    /// store, become ``MessageValue/binary(_:)``.
     public let value: MessageValue
-    /// The number of the change that stored it: every change in the store has its own, and later ones have higher ones.
+    /// The number of the change that stored it: unique in the store, and later changes have higher ones.
     public let revision: UInt64
     /// When it was stored, by the server's clock.
     public let storedAt: Timestamp
 
-    /// Makes one.
+    /// Creates a value.
     public init(key: String, value: MessageValue, revision: UInt64, storedAt: Timestamp) {
         self.key = key
         self.value = value
@@ -45,7 +45,7 @@ public enum KeyValueChange: Hashable, Sendable {
         }
     }
 
-    /// What the key has now; nil when it was removed.
+    /// The key's new value; nil if it was removed.
     public var stored: StoredValue? {
         switch self {
         case .put(let stored): stored
@@ -54,17 +54,17 @@ public enum KeyValueChange: Hashable, Sendable {
     }
 }
 
-/// What a watch of keys reports.
+/// An event of a watch.
 public enum KeyValueEvent: Hashable, Sendable {
-    /// A key has changed, or is what it was when the watch began. Of several changes during an outage, or before the
-    /// watch began, the newest of each key comes.
+    /// A key has changed, or had this value when the watch began. Of several changes during an outage, or before the
+    /// watch began, only the newest of each key is reported.
     case change(KeyValueChange)
-    /// All that was there has come; what follows is new. Comes once on every connection.
+    /// All existing values have been reported; what follows is new. Once per connection.
     case live
-    /// The store was deleted and made again; what follows is from its beginning.
+    /// The store was deleted and recreated; what follows is from its beginning.
     case restarted
-    /// Nothing is watched for now, and it is tried again until it is; `passes` says that this is expected to pass by
-    /// itself; otherwise a person has to change something.
+    /// The watch is interrupted, and retried until it is restored. `passes` says that this should end without help;
+    /// otherwise someone has to change something.
     case interrupted(RelayError, passes: Bool)
 }
 
@@ -86,12 +86,12 @@ extension KeyValueChange {
     }
 }
 
-/// Values as they are stored: JSON text, as RelayX's SDKs write and read it.
+/// Stored values: JSON text, as RelayX's SDKs write and read it.
 enum ValueCoding {
     /// The bytes to store.
     ///
-    /// - Throws: ``RelayError/invalidMessage(_:)`` for a value that would not be read as what it is: one with bytes, a
-    ///   timestamp, an extension, a number that is not finite or a key that is no text, or that nests too deep.
+    /// - Throws: ``RelayError/invalidMessage(_:)`` for a value that would not be read back as the same: one with bytes,
+    ///   a timestamp, an extension, a number that is not finite or a key that is no text, or one nested too deeply.
     static func bytes(of value: MessageValue) throws(RelayError) -> [UInt8] {
         var bytes: [UInt8] = []
         JSONText.append(value, to: &bytes)
@@ -101,7 +101,7 @@ enum ValueCoding {
         return bytes
     }
 
-    /// The value in stored bytes; the bytes themselves where they are no JSON.
+    /// The value in stored bytes; the bytes themselves if they are no JSON.
     static func value(of payload: ByteBuffer) -> MessageValue {
         let bytes = Array(payload.readableBytesView)
         guard let value = try? JSONText.parse(bytes: bytes) else { return .binary(bytes) }

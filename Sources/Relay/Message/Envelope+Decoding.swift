@@ -1,13 +1,13 @@
 extension Envelope {
-    /// Reads a payload.
+    /// Decodes a payload.
     ///
-    /// `message` is required; a binary `message` that holds a JSON document becomes that document (the form of RelayX's
-    /// Swift SDK), any other binary stays binary, and a string stays a string whatever it looks like. `start` may count
-    /// seconds or milliseconds. `id`, `room` and `start` that are absent, or of an unusable type, are replaced by the
-    /// caller's fallbacks: the stream sequence, the subject's topic and the server's time, say. Of a repeated key the
-    /// last entry counts.
+    /// `message` is required; a binary `message` that contains a JSON document becomes that document (the form of
+    /// RelayX's Swift SDK), any other binary stays binary, and a string stays a string whatever it looks like. `start`
+    /// may count seconds or milliseconds. If `id`, `room` or `start` is absent or of an unusable type, the caller's
+    /// fallback replaces it, such as the stream sequence, the subject's topic or the server's time. Of a repeated key
+    /// the last entry counts.
     ///
-    /// - Throws: ``EnvelopeError``; ``EnvelopeError/missing(_:)`` when something is absent that has no fallback.
+    /// - Throws: ``EnvelopeError``; ``EnvelopeError/missing(_:)`` for a missing value without a fallback.
     public init(
         decoding payload: some Collection<UInt8>, fallbackID: String? = nil, fallbackRoom: String? = nil,
         fallbackStart: Timestamp? = nil
@@ -25,7 +25,7 @@ extension Envelope {
         }
     }
 
-    /// A binary message that holds JSON, as that JSON; anything else as it is.
+    /// The JSON in a binary message; any other message as it is.
     static func opened(_ message: MessageValue) -> MessageValue {
         guard case .binary(let data) = message, let json = try? JSONText.parse(bytes: data) else {
             return message
@@ -35,7 +35,7 @@ extension Envelope {
 }
 
 extension MessageContent {
-    /// What the envelope in a payload carries; nil where that cannot be read.
+    /// The content of the envelope in a payload; nil if it cannot be decoded.
     init?(envelope payload: some Collection<UInt8>) {
         let message = payload.withRawBytes { bytes -> MessageValue? in
             var fields = EnvelopeFields()
@@ -48,9 +48,8 @@ extension MessageContent {
 }
 
 extension TopicMessage {
-    /// What the envelope in a payload says. It is read as ``Envelope`` reads it, and of what a message does not need
-    /// nothing is made: hundreds of thousands a second pass here. No bytes at all are an empty message, which anybody
-    /// may publish.
+    /// Decodes the envelope in a payload as ``Envelope`` does, without the parts that a message does not need: hundreds
+    /// of thousands a second pass here. An empty payload is an empty message, which anyone may publish.
     ///
     /// - Throws: ``EnvelopeError``.
     init(
@@ -74,13 +73,13 @@ extension TopicMessage {
             sentAt: fields.start ?? time, isRecovered: isRecovered, payload: payload)
     }
 
-    /// The identifier of a message that came without one.
+    /// The identifier of a message that arrived without one.
     static func id(ofSequence sequence: UInt64) -> String { "sequence-\(sequence)" }
 }
 
-/// The entries of an envelope's map, each under its name. Valid for as long as the payload's bytes are.
+/// The entries of an envelope's map by name. Valid as long as the payload's bytes are.
 private struct EnvelopeFields {
-    /// Text of which a string is made when it is wanted.
+    /// Text that becomes a string on demand.
     enum Text {
         case ascii(UnsafeRawBufferPointer)
         case string(String)
@@ -106,7 +105,7 @@ private struct EnvelopeFields {
         guard isMap else { throw .notAMap }
     }
 
-    /// - Returns: false when the payload holds something other than a map.
+    /// - Returns: False if the payload is no map.
     private mutating func readEntries(_ payload: UnsafeRawBufferPointer) throws(MessageCodingError) -> Bool {
         var reader = try MessagePackReader(payload)
         guard let count = try reader.mapHeader() else {
@@ -135,13 +134,13 @@ private struct EnvelopeFields {
         return true
     }
 
-    /// The next value where it is text; nil for any other.
+    /// The next value if it is text, else nil.
     private static func text(_ reader: inout MessagePackReader) throws(MessageCodingError) -> Text? {
         if let ascii = try reader.asciiText() { return .ascii(ascii) }
         return try reader.value(depth: 1).stringValue.map { .string($0) }
     }
 
-    /// The keys that an envelope gives a meaning to.
+    /// The known keys of an envelope.
     private enum Name {
         case clientID, id, room, message, start
 

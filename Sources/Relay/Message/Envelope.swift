@@ -1,16 +1,16 @@
-/// One message as RelayX's SDKs put it on the wire: a MessagePack map `{client_id, id, room, message, start}`.
+/// One message in the wire format of RelayX's SDKs: a MessagePack map `{client_id, id, room, message, start}`.
 public struct Envelope: Hashable, Sendable {
-    /// Which client sent it; some SDKs leave it out.
+    /// The client that sent it; some SDKs leave it out.
     public var clientID: String?
     /// The message's identifier, the same on every retry.
     public var id: String
     /// The topic as the sender wrote it.
     public var room: String
-    /// What was sent.
+    /// The content.
     public var message: MessageValue
     /// When the sender sent it, by the sender's clock.
     public var start: Timestamp
-    /// Entries that this version does not know, in order. They are kept and encoded again after the known ones.
+    /// Entries that this version does not know, in order. They are kept, and encoded again after the known ones.
     public var unknown: [MessageMap.Entry]
 
     /// Makes an envelope.
@@ -35,12 +35,12 @@ public struct Envelope: Hashable, Sendable {
         Self.encoded(.value(message), clientID: clientID, id: id, room: room, start: start, unknown: unknown)
     }
 
-    /// The bytes to publish for a content: those of the envelope that carries its value.
+    /// The bytes to publish for a content: those of an envelope with its value.
     static func encoded(
         _ content: MessageContent, clientID: String?, id: String, room: String, start: Timestamp,
         unknown: [MessageMap.Entry] = []
     ) -> [UInt8] {
-        // Enough for the keys, two identifiers and the times; the texts are what differs.
+        // Enough for the keys, two identifiers and the times; only the texts vary.
         var writer = MessagePackWriter(capacity: 224 + room.utf8.count + content.capacity)
         writer.writeMapHeader(count: (clientID == nil ? 4 : 5) + unknown.count)
         if let clientID {
@@ -63,11 +63,11 @@ public struct Envelope: Hashable, Sendable {
     }
 }
 
-/// Why a payload is not a message that Parley can show.
+/// Why a payload is no message that Parley can show.
 public enum EnvelopeError: Error, Hashable, Sendable {
     /// The payload is not MessagePack.
     case malformed(MessageCodingError)
-    /// The payload is MessagePack, and not a map.
+    /// The payload is MessagePack but no map.
     case notAMap
     /// The map has no usable value under this key, and the caller gave no fallback.
     case missing(String)
@@ -85,7 +85,7 @@ extension EnvelopeError: CustomStringConvertible {
 }
 
 extension RelayError {
-    /// The same refusal as a client error.
+    /// The same failure as a client error.
     public init(_ error: EnvelopeError) {
         self = .invalidMessage(error.description)
     }

@@ -1,9 +1,10 @@
-// Decoded values take more memory than their bytes did: an element of one byte becomes a value of its own. Wherever a
-// bound of bytes applies to messages in memory, this is what they count. Every arriving message is counted, so elements
-// are read in place: taking one out would copy it.
+// Decoded values take more memory than they had bytes: an element of a single byte becomes a value of its own. Limits
+// in
+// bytes count messages by this size. It is computed for each message that arrives, so elements are visited in place:
+// taking one out would copy it.
 
 extension MessageValue {
-    /// How many bytes it takes beside its own place: a text's, and a place for each element.
+    /// The bytes that it takes besides its own place: those of a text, and a place for each element.
     var heldBytes: Int {
         switch self {
         case .null, .bool, .int, .unsigned, .double, .timestamp: 0
@@ -19,7 +20,7 @@ extension MessageValue {
         }
     }
 
-    /// What each array has before its elements.
+    /// The size of an array's header.
     static let header = 32
 }
 
@@ -34,7 +35,7 @@ extension MessageMap {
 }
 
 extension TopicMessage {
-    /// How many bytes it takes: its value, its text where that is not the value itself, and its payload.
+    /// The bytes that it takes: its value, its text unless that is the value itself, and its payload.
     package var heldBytes: Int {
         let held = MemoryLayout<Self>.stride + message.heldBytes + (payload?.heldBytes ?? 0)
         if case .string = message { return held }

@@ -1,9 +1,9 @@
 import NIOConcurrencyHelpers
 
-/// What a message says, whichever way it takes.
+/// The content of a message, however it travels.
 ///
-/// This file alone knows the kinds of messages: how each is read and written, signed, and what is shown of it. A new
-/// kind is a case here, which the compiler leads through all of that; ``init(_:)`` recognizes it.
+/// Only this file knows the kinds of messages: how each is read and written, signed and shown. A new kind is a case
+/// here, and the compiler points to the rest; ``init(_:)`` recognizes it.
 public enum MessageContent: Hashable, Sendable {
     /// A line of chat.
     case line(ChatLine)
@@ -12,12 +12,12 @@ public enum MessageContent: Hashable, Sendable {
     /// Any other value.
     case value(MessageValue)
 
-    /// Reads the value that an envelope carries.
+    /// The content of an envelope's value.
     public init(_ value: MessageValue) {
         self = if let line = ChatLine(value) { .line(line) } else { .value(value) }
     }
 
-    /// Reads the payload of a message that goes to a destination; nil where it cannot be read.
+    /// Decodes the payload of a message to a destination; nil if it cannot be decoded.
     init?(payload: [UInt8], to destination: Destination) {
         switch destination {
         case .topic: self.init(envelope: payload)
@@ -28,7 +28,7 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
-    /// The value that an envelope carries.
+    /// The value for an envelope.
     public var value: MessageValue {
         switch self {
         case .line(let line): line.value
@@ -37,7 +37,7 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
-    /// As ``value``, without making it of a line, of which many are sent.
+    /// Writes ``value``, without creating it for a line, of which many are sent.
     func write(into writer: inout MessagePackWriter) {
         switch self {
         case .line(let line): line.write(into: &writer)
@@ -45,8 +45,8 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
-    /// What to show: the text of a line or letter, a bare string as it is, anything else as JSON. Remote text, to be
-    /// made safe before it is shown.
+    /// The text to show: that of a line or letter, a bare string as it is, anything else as JSON. Remote text: make it
+    /// safe before showing it.
     public var text: String {
         switch self {
         case .line(let line): line.text
@@ -56,7 +56,7 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
-    /// Who the message itself says it is from; nil where that is known only by what is around it. Unauthenticated.
+    /// The sender as the message itself states it, unauthenticated; nil if only its envelope does.
     public var sender: String? {
         switch self {
         case .line(let line): line.username
@@ -64,7 +64,7 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
-    /// Whether it names its writer and does not know who that is yet.
+    /// Whether it should name its sender but does not yet.
     var isUnsigned: Bool {
         switch self {
         case .line(let line): line.username.isEmpty
@@ -72,7 +72,7 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
-    /// Puts its writer's name into it.
+    /// Adds the sender's name.
     mutating func sign(as user: String) {
         switch self {
         case .line(var line):
@@ -82,7 +82,7 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
-    /// When it was written, as it says itself.
+    /// When it was written, as the message itself states it.
     var time: Timestamp? {
         switch self {
         case .line(let line): line.timestamp
@@ -90,7 +90,7 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
-    /// About how many bytes it is written with, where that is known without writing it.
+    /// The approximate size when written, as far as it is known without writing.
     var capacity: Int {
         switch self {
         case .line(let line): line.username.utf8.count + line.text.utf8.count
@@ -99,7 +99,7 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
-    /// How many bytes were written, without what is put around them for the way: of a line or a letter, its text.
+    /// The size of the content without its envelope: for a line or a letter, of its text.
     var bytes: Int {
         switch self {
         case .line, .letter: return text.utf8.count
@@ -113,14 +113,14 @@ public enum MessageContent: Hashable, Sendable {
 
 /// A line of chat, as RelayX's terminal chat sends it: `{username, text, timestamp}`.
 public struct ChatLine: Hashable, Sendable {
-    /// Who the line says it is from. Anybody can write any name here.
+    /// The sender's name. Anyone can write any name here.
     public var username: String
-    /// What was said.
+    /// The text.
     public var text: String
-    /// The date as it is sent. To read it costs most of all, and of most lines nobody asks for it.
+    /// The date as it was sent: parsing it is the costliest part, and is seldom needed.
     private var date: MessageValue?
 
-    /// When, by the sender's clock; nil when the sender left it out or wrote no date.
+    /// When it was written, by the sender's clock; nil if it has no valid date.
     public var timestamp: Timestamp? {
         get {
             switch date {
@@ -133,13 +133,13 @@ public struct ChatLine: Hashable, Sendable {
         set { date = newValue.map { .string(Self.text(of: $0)) } }
     }
 
-    /// Makes a line; its time is written as ISO 8601 with milliseconds.
+    /// Creates a line; its time is written as ISO 8601 with milliseconds.
     public init(username: String, text: String, timestamp: Timestamp?) {
         (self.username, self.text) = (username, text)
         self.timestamp = timestamp
     }
 
-    /// Reads a line: a map with text under `username` and `text`. Nil for any other message.
+    /// Decodes a line: a map with text under `username` and `text`. Nil for any other message.
     public init?(_ value: MessageValue) {
         guard case .map(let map) = value, let username = map["username"]?.stringValue,
             let text = map["text"]?.stringValue
@@ -166,7 +166,7 @@ public struct ChatLine: Hashable, Sendable {
         writer.write(date)
     }
 
-    /// The newest moment that was written: of many lines a second, most share theirs with the one before.
+    /// The newest moment written: of many lines a second, most share it.
     private static let newest = NIOLockedValueBox<(moment: Timestamp, text: String)?>(nil)
 
     private static func text(of moment: Timestamp) -> String {

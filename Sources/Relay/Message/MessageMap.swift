@@ -1,6 +1,6 @@
-/// A map that keeps its entries in order, and keeps every entry, even under a repeated key.
+/// A map that keeps its entries in order, including those with a repeated key.
 ///
-/// Looking up a repeated key finds its last entry, as JavaScript does.
+/// Looking up a repeated key finds its last entry, as in JavaScript.
 public struct MessageMap: Hashable, Sendable {
     /// One key with its value.
     public struct Entry: Hashable, Sendable {
@@ -9,7 +9,7 @@ public struct MessageMap: Hashable, Sendable {
         /// The value.
         public var value: MessageValue
 
-        /// Makes an entry.
+        /// Creates an entry.
         public init(key: MessageValue, value: MessageValue) {
             self.key = key
             self.value = value
@@ -19,11 +19,11 @@ public struct MessageMap: Hashable, Sendable {
     /// The entries in order.
     public var entries: [Entry]
 
-    /// Makes a map of these entries.
+    /// Creates a map of these entries.
     public init(_ entries: [Entry] = []) { self.entries = entries }
 
-    /// The value under a text key. Setting replaces the last entry under the key in place, or appends one; setting nil
-    /// removes every entry under it.
+    /// The value of a text key. Setting replaces the key's last entry in place, or appends one; setting nil removes
+    /// every entry of the key.
     public subscript(key: String) -> MessageValue? {
         get { entries.last { $0.isUnder(key) }?.value }
         set {
@@ -63,12 +63,12 @@ extension MessageMap: ExpressibleByDictionaryLiteral {
 }
 
 extension MessageMap {
-    /// Everything that a payload holds, in its order, keys included that this version gives no meaning to: a
-    /// MessagePack map, as ``Envelope`` writes it, or a JSON object.
+    /// Everything in a payload, in order, including keys without a meaning here: a MessagePack map, as ``Envelope``
+    /// writes it, or a JSON object.
     ///
-    /// A binary value under `message` that holds JSON is that JSON, as it is in an envelope.
+    /// A binary value under `message` that contains JSON becomes that JSON, as in an envelope.
     ///
-    /// - Returns: nil when the payload holds neither.
+    /// - Returns: Nil if the payload is neither.
     public init?(payload: some Collection<UInt8>) {
         // No MessagePack map begins with a brace or with white space.
         let first = payload.first { !Self.isSpace($0) }

@@ -1,7 +1,7 @@
-/// Any value that a message can carry: what MessagePack can express, and therefore all of JSON.
+/// Any value that a message can carry: everything in MessagePack, which includes all of JSON.
 ///
-/// Two values are equal when they would be encoded alike, so `1` and `1.0` differ, and so do maps whose entries have
-/// another order.
+/// Two values are equal if they are encoded alike, so `1` and `1.0` differ, and so do maps whose entries are in another
+/// order.
 public enum MessageValue: Hashable, Sendable {
     /// Nothing.
     case null
@@ -9,7 +9,7 @@ public enum MessageValue: Hashable, Sendable {
     case bool(Bool)
     /// Any integer that an `Int64` holds.
     case int(Int64)
-    /// An integer above `Int64.max`. Use ``integer(_:)`` to make integers, so that equal numbers are equal values.
+    /// An integer above `Int64.max`. Create integers with ``integer(_:)``, so that equal numbers are equal values.
     case unsigned(UInt64)
     /// A floating-point number.
     case double(Double)
@@ -26,7 +26,7 @@ public enum MessageValue: Hashable, Sendable {
     /// An application's own type with its bytes.
     case `extension`(type: Int8, data: [UInt8])
 
-    /// The value of any unsigned integer: ``int(_:)`` where it fits, else ``unsigned(_:)``.
+    /// The value of any unsigned integer: ``int(_:)`` if it fits, else ``unsigned(_:)``.
     public static func integer(_ number: UInt64) -> MessageValue {
         Int64(exactly: number).map(MessageValue.int) ?? .unsigned(number)
     }
@@ -38,7 +38,7 @@ extension MessageValue {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The number, if this is an integer that an `Int64` holds.
+    /// The number, if this is an integer that fits into an `Int64`.
     public var intValue: Int64? {
         if case .int(let number) = self { number } else { nil }
     }
@@ -71,7 +71,7 @@ extension MessageValue {
     /// Whether this is ``null``.
     public var isNull: Bool { self == .null }
 
-    /// The value under a text key, if this is a map that has it.
+    /// The value of a text key, if this is a map that has it.
     public subscript(key: String) -> MessageValue? { mapValue?[key] }
 
     /// The value at a position, if this is an array that has it.

@@ -1,9 +1,9 @@
 import NATS
 
-/// A moment as milliseconds since 1970-01-01T00:00:00Z, which is what the wire carries.
+/// A moment as milliseconds since 1970-01-01T00:00:00Z, as on the wire.
 ///
-/// Moments of more than 146 million years before or after 1970, which only a sender's mistake or malice brings, are
-/// brought back to that bound, so that the difference of two moments and their text can always be calculated.
+/// Moments more than 146 million years before or after 1970, which only a mistake or malice can send, are clamped to
+/// that, so that differences and texts of moments can always be calculated.
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the epoch; negative before it.
     public let milliseconds: Int64
@@ -24,26 +24,26 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         self.init(milliseconds: Timestamp.floorDivide(nanoseconds, 1_000_000))
     }
 
-    /// A number whose unit the sender did not say: below 10^11 it counts seconds (dates up to the year 5138), else
-    /// milliseconds. Some RelayX SDKs write seconds where others write milliseconds.
+    /// A number of unknown unit: below 10^11 it counts seconds (dates up to the year 5138), else milliseconds. RelayX's
+    /// SDKs write either.
     public init(secondsOrMilliseconds number: Int64) {
         self.init(milliseconds: number.magnitude < Timestamp.secondsBound ? number * 1_000 : number)
     }
 
-    /// As ``init(secondsOrMilliseconds:)-(Int64)`` for a number with a fraction; nil when it is not finite or no date.
+    /// As ``init(secondsOrMilliseconds:)-(Int64)`` for a number with a fraction; nil if it is not finite or no date.
     public init?(secondsOrMilliseconds number: Double) {
         let value = number.magnitude < Double(Timestamp.secondsBound) ? number * 1_000 : number
         guard value.magnitude < 0x1p63 else { return nil }
         self.init(milliseconds: Int64(value))
     }
 
-    /// Earlier moments come first.
+    /// Compares the moments.
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
     private static let secondsBound: UInt64 = 100_000_000_000
     private static let bound = Int64.max / 2
 
-    /// The quotient rounded down, also below zero, where `/` rounds up.
+    /// The quotient rounded down, even below zero, where `/` rounds up.
     package static func floorDivide(_ dividend: Int64, _ divisor: Int64) -> Int64 {
         let (quotient, remainder) = dividend.quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
@@ -59,10 +59,10 @@ extension Timestamp {
         return DateText.write(seconds: seconds, fraction: milliseconds - seconds * 1_000, digits: 3)
     }
 
-    /// Reads an ISO 8601 moment: a date, or a date and a time to the minute, second or a fraction of it, with `Z`, an
-    /// offset (`+02:00`, `+0200`, `+02`) or none, which counts as UTC. Years have four digits.
+    /// Parses ISO 8601: a date, or a date and a time to the minute, second or a fraction of it, with `Z`, an offset
+    /// (`+02:00`, `+0200`, `+02`) or none, which counts as UTC. Years have four digits.
     ///
-    /// - Returns: nil for anything else, including dates that no calendar has.
+    /// - Returns: Nil for anything else, including dates that do not exist.
     public init?(iso8601 text: String) {
         guard let moment = DateText.read(text) else { return nil }
         self.init(milliseconds: moment.seconds * 1_000 + moment.nanoseconds / 1_000_000)
@@ -72,7 +72,7 @@ extension Timestamp {
 extension Timestamp: Codable {
     private enum CodingKeys: CodingKey { case milliseconds }
 
-    /// Reads a moment.
+    /// Decodes a moment.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init(milliseconds: try values.decode(Int64.self, forKey: .milliseconds))

@@ -1,14 +1,14 @@
 import NATS
 
-/// The connection status of Nexconn's `NCConnectionStatus`, which RongCloud shares, by its raw values.
+/// The connection status of Nexconn's `NCConnectionStatus`, shared by RongCloud, by its raw values.
 public enum NexconnConnectionStatus: Hashable, Sendable {
     /// 0: connected.
     case connected
-    /// 1: no network; returns by itself.
+    /// 1: no network; recovers automatically.
     case networkUnavailable
     /// 6: the user signed in on another device, or was kicked.
     case kickedOfflineByOtherClient
-    /// 10: an attempt is under way.
+    /// 10: connecting.
     case connecting
     /// 11: not connected.
     case unconnected
@@ -26,10 +26,10 @@ public enum NexconnConnectionStatus: Hashable, Sendable {
     case proxyUnavailable
     /// 19: the account was deactivated.
     case userAbandon
-    /// −1, or any value that this version does not know.
+    /// −1, or any value unknown to this version.
     case unknown(Int)
 
-    /// Every status that has a meaning of its own.
+    /// Every status with a meaning of its own.
     public static let known: [NexconnConnectionStatus] = [
         .connected, .networkUnavailable, .kickedOfflineByOtherClient, .connecting, .unconnected, .signOut, .suspend,
         .timeout, .tokenIncorrect, .disconnException, .proxyUnavailable, .userAbandon,
@@ -63,7 +63,7 @@ extension NexconnConnectionStatus: RawRepresentable {
 }
 
 extension NexconnConnectionStatus {
-    /// Nexconn's word for a connection's status. Between two attempts that is `suspend`, during one `connecting`.
+    /// Nexconn's name for a connection's status: `suspend` between two attempts, `connecting` during one.
     public init(_ status: ConnectionStatus) {
         switch status.state {
         case .initialized: self = .unconnected
@@ -97,10 +97,10 @@ extension NexconnConnectionStatus {
             }
     }
 
-    /// Whether a number has a meaning of its own here, so that another system's code of that number cannot be shown.
+    /// Whether a number has a meaning of its own here, so that another system's code with that number cannot be shown.
     private static func isKnown(_ code: Int) -> Bool { known.contains { $0.rawValue == code } }
 
-    /// The state and reason that this status means.
+    /// The meaning of this status.
     public var meaning: (state: ConnectionStatus.State, reason: ConnectionReason?) {
         switch self {
         case .connected: (.connected, nil)

@@ -1,21 +1,21 @@
 import NATS
 
-/// A subscription's status in the Sudo platform's words.
+/// A subscription's status in the Sudo platform's terms.
 public enum PlatformSubscriptionStatus: Hashable, Sendable {
-    /// Made, and not started.
+    /// Created but not started.
     case initialized
-    /// On its way, for the first time or again.
+    /// Connecting, for the first time or again.
     case connecting
     /// Live.
     case connected
-    /// Not live, and nothing is wrong: closed here, or resting in the background.
+    /// Not live, for a harmless reason: closed here, or suspended in the background.
     case disconnected
     /// Not live, for this reason.
     case error(RelayError)
 }
 
 extension PlatformSubscriptionStatus {
-    /// The word for a connection's status.
+    /// The name for a connection's status.
     public init(_ status: ConnectionStatus) {
         switch (status.state, status.reason) {
         case (.initialized, _): self = .initialized
@@ -27,7 +27,7 @@ extension PlatformSubscriptionStatus {
         }
     }
 
-    /// The word alone, as `parley watch` prints it.
+    /// The name, as `parley watch` prints it.
     public var name: String {
         switch self {
         case .initialized: "initialized"

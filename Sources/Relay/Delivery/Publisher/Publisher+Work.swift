@@ -1,18 +1,18 @@
 import NATS
 import NIOCore
 
-// What was decided is carried out, outside the lock, and what comes of it is taken in.
+// Carries out decisions outside the lock, and handles the results.
 extension Publisher {
-    /// What the server said of a message, and over which route.
+    /// The server's answer for a message, and the number of its route.
     typealias Answer = (id: String, result: Result<PublishAcknowledgement, NATSError>, route: UInt64)
-    /// What the server said of messages, or why they were not written.
+    /// Answers for messages, or the reasons why they were not written.
     private typealias Results = [(id: String, result: Result<PublishAcknowledgement, NATSError>)]
-    /// What was found out, for ``Delivery``.
+    /// A finding, for ``Delivery``.
     private typealias Report = @Sendable (inout Delivery, ContinuousClock.Instant) -> [Delivery.Action]
 
     // MARK: Carrying out
 
-    /// Decides under the lock, and carries out outside what comes of it, unless another thread is at it.
+    /// Decides under the lock, and carries out the decisions outside, unless another thread is doing so.
     @discardableResult
     func decide<Value>(_ change: (inout State) -> Value) -> Value {
         var due = Due()
@@ -28,9 +28,9 @@ extension Publisher {
         return value
     }
 
-    /// Carries out what was decided, and what comes of it and is decided meanwhile, until there is nothing more.
+    /// Carries out decisions, and those that they lead to or that are made meanwhile, until there are none.
     ///
-    /// - Parameter first: the route when the first of it was decided.
+    /// - Parameter first: The route at the time of the first decision.
     private func carryOut(_ due: inout Due, from first: Route?) {
         var route = first
         while true {
@@ -76,7 +76,7 @@ extension Publisher {
             do throws(NATSError) { try send(message, over: route) } catch {
                 guard route.jetStream.connection.isOpen else { return }
                 var error = error
-                // The person is told the bound of what they wrote, and no other.
+                // The person is told the limit for the text they wrote.
                 if case .payloadTooLarge = error,
                     case .tooLarge(let bytes, let limit)? = state.withLockedValue({ objection(to: message, $0) })
                 {
@@ -114,7 +114,7 @@ extension Publisher {
         }
     }
 
-    /// Asks the network something, and takes the answer in, unless its route is no longer the present one.
+    /// Asks the network and handles the answer, unless the route has changed meanwhile.
     private func ask(over route: Route?, _ question: @escaping @Sendable (Route) async -> Report?) {
         guard let route else { return }
         Task { [weak self, clock] in
@@ -138,7 +138,7 @@ extension Publisher {
                 answered((id, result, number))
             }
         }
-        // The connection lets go of this with the answer, or with its end.
+        // The connection releases this object with the answer or when it ends.
         try route.jetStream.send(
             message.payload, to: subject, messageID: header, id: id, tag: number, observer: self)
     }
@@ -157,8 +157,8 @@ extension Publisher {
         }
     }
 
-    /// The message, and the way it went, of which the server's word that it is stored already does not say that it is
-    /// this one which is: others may use its identifier.
+    /// The message and its route, if the server's claim that it was stored already may concern another message: without
+    /// a key, others can use its identifier.
     private func doubt(_ id: String, _ number: UInt64) -> (OutboxMessage, Route)? {
         state.withLockedValue { state in
             guard let route = state.route, route.number == number, route.messageKey == nil,
@@ -168,7 +168,7 @@ extension Publisher {
         }
     }
 
-    /// An answer has come, on the connection's event loop. Those that come together are taken in together.
+    /// Queues an answer, on the connection's event loop. Answers that arrive together are handled together.
     private func answered(_ answer: Answer) {
         let isFirst = answers.withLockedValue { answers in
             answers.waiting.append(answer)
@@ -189,8 +189,8 @@ extension Publisher {
             let route = state.withLockedValue(\.route)
             let isOpen = route?.jetStream.connection.isOpen ?? false
             decide { state in
-                // The failure of a connection says nothing about its messages, which go back into the queue with the
-                // news of the loss. A late acknowledgement still counts: the server has the message.
+                // The failure of a connection proves nothing about its messages, which `connectionLost` puts back into
+                // the queue. A late acknowledgement still counts: the server has the message.
                 let present = isOpen && state.route === route ? route?.number : nil
                 let heard = taken.lazy.filter { answer in
                     if case .success = answer.result { true } else { answer.route == present }

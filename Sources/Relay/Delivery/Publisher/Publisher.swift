@@ -4,41 +4,40 @@ import NIOCore
 
 /// Drives ``Delivery`` over the present connection, and ``OutboxJournal`` over the local store. Any thread may call.
 ///
-/// What comes of a call is decided under the lock and carried out outside, by one thread at a time, so that it happens
-/// in the order in which it was decided. A thread that finds another one at it leaves its part to that one.
+/// Each call decides under the lock; one thread at a time carries out the decisions outside it, in order. A thread that
+/// finds another one doing so leaves its part to that one.
 final class Publisher: StorageObserver {
     struct State {
         var delivery: Delivery
-        /// What of it is kept on the disk.
         var disk: Disk
-        /// Who waits for the ends of messages, by their identifiers.
+        /// The callers that wait for the ends of messages, by identifier.
         var receipts: [String: PendingPublish] = [:]
-        /// What was decided and is still to be carried out.
+        /// Decisions yet to be carried out.
         var due = Due()
-        /// Whether a thread carries out what is decided.
+        /// Whether a thread is carrying out decisions.
         var isCarryingOut = false
         var route: Route?
         var lastRoute: UInt64 = 0
         /// Whether a session has begun, so that messages may wait for one.
         var hasBegun = false
-        /// What identifiers are hashed with; nil where they are sent as they are.
+        /// The key for hashing identifiers; nil to send them as they are.
         var messageKey: MessageKey?
-        /// Puts the user's name under a line that came without one.
+        /// Adds the user's name to a line without one.
         var signature: (@Sendable (inout OutboxMessage) -> Void)?
         var flushWaiters: [Completion<Bool>] = []
         var emptyWaiters: [Completion<Bool>] = []
-        /// Whether messages have been looked for since the outbox was empty.
+        /// Whether messages were looked up since the outbox was last empty.
         var isSeeking = false
-        /// Hears that there is something to send; nil where nobody has to know.
+        /// Called after each submission, if set.
         var whenSubmitted: (@Sendable () -> Void)?
 
-        /// Notes what ``Delivery`` wants done.
+        /// Adds actions of ``Delivery``.
         mutating func take(_ actions: [Delivery.Action]) {
             note(actions)
             if due.actions.isEmpty { due.actions = actions } else { due.actions += actions }
         }
 
-        /// Notes what its actions mean for the disk and for what is remembered.
+        /// Applies the actions' meaning for the disk, the receipts and the search.
         mutating func note(_ actions: some Sequence<Delivery.Action>) {
             for action in actions {
                 switch action {
@@ -53,7 +52,7 @@ final class Publisher: StorageObserver {
             }
         }
 
-        /// Nothing that was to be sent leaves any more.
+        /// Leaves the route: nothing is sent any more.
         mutating func leaveRoute() {
             route = nil
             due.actions.removeAll { action in
@@ -66,7 +65,7 @@ final class Publisher: StorageObserver {
             (flushWaiters, emptyWaiters) = ([], [])
         }
 
-        /// What else is due after a change, now that all of it is known.
+        /// Adds what else is due once a change is complete.
         mutating func conclude() {
             if isSeeking, delivery.isEmpty {
                 isSeeking = false
@@ -84,19 +83,18 @@ final class Publisher: StorageObserver {
         }
     }
 
-    /// What is to be done outside the lock: first the actions, in order, and then the rest, whose order does not
-    /// matter.
+    /// The work outside the lock: first the actions, in order, then the rest, in any order.
     struct Due {
         var actions: [Delivery.Action] = []
-        /// Who hears how a message ended.
+        /// Ends of messages, for the callers that wait for them.
         var receipts: [(waiter: PendingPublish, end: PublishNews.State)] = []
-        /// Who hears what.
+        /// Answers for waiting callers.
         var answers: [(waiter: Completion<Bool>, answer: Bool)] = []
-        /// What is not needed any more.
+        /// Identifiers that are no longer needed.
         var forgotten: StoredIdentifiers?
-        /// What is to be written into the local store.
+        /// Changes for the local store.
         var write: (changes: [StoreChange], store: LocalStore)?
-        /// When to look again what is to be written.
+        /// The delay until the next write.
         var writeAlarm: Duration?
 
         var isEmpty: Bool {
@@ -104,7 +102,7 @@ final class Publisher: StorageObserver {
                 && writeAlarm == nil
         }
 
-        /// Keeps the room of what there is more of with each message.
+        /// Keeps the capacity of the arrays that are used for each message.
         mutating func removeAll() {
             actions.removeAll(keepingCapacity: true)
             receipts.removeAll(keepingCapacity: true)
@@ -112,24 +110,24 @@ final class Publisher: StorageObserver {
         }
     }
 
-    /// Where publishes are.
+    /// Reports the states of publishes.
     let board = StatusBoard<PublishNews>(nil, bufferedValues: 65_536)
     let state: NIOLockedValueBox<State>
-    /// The marks of what was sent without a key to hash identifiers with.
+    /// Hashes of messages sent without a key.
     private let sent = NIOLockedValueBox(RecentSet<Int>(capacity: 10_000))
-    /// The server's answers that have not been taken in yet, and whether a task is at it: it takes many.
+    /// The server's answers that were not handled yet, and whether a task is handling them, many at a time.
     let answers = NIOLockedValueBox<(waiting: [Answer], isTaken: Bool)>(([], false))
 
     private let maximumMessageBytes: Int
-    /// Whether messages may ever be kept: a client without a store asks no further.
+    /// Whether messages may ever be stored, which spares other clients the question.
     let mayKeep: Bool
     let log: OutboxLog
     let clock: DeliveryClock
 
     /// - Parameters:
-    ///   - maximumMessageBytes: the largest message to take; the server's own limit applies as well.
-    ///   - location: where messages are kept; with `nowhere`, none outlives the client.
-    ///   - choice: the identifiers of those that earlier runs left and this one is to send; nil for all.
+    ///   - maximumMessageBytes: The largest message accepted; the server's own limit applies as well.
+    ///   - location: Where messages are stored; with `nowhere`, none outlives the client.
+    ///   - choice: The identifiers of earlier runs' messages to send; nil for all.
     init(
         policy: OutboxPolicy, maximumMessageBytes: Int, clock: any Timekeeper, location: LocalStore.Location,
         choice: Set<String>? = nil, log: OutboxLog
@@ -142,26 +140,26 @@ final class Publisher: StorageObserver {
 
     // MARK: Coming in
 
-    /// How many messages wait or are under way.
+    /// The number of messages that wait or are in flight.
     var count: Int { state.withLockedValue { $0.delivery.count } }
 
-    /// Whether a message waits for a destination, or is under way to it.
+    /// Whether a message for a destination waits or is in flight.
     func holds(_ destination: Destination) -> Bool {
         state.withLockedValue { $0.delivery.holds(destination) }
     }
 
-    /// A session begins: messages may wait for it from now on.
+    /// Begins a session, for which messages may wait.
     func begin() { state.withLockedValue { $0.hasBegun = true } }
 
-    /// Has somebody hear of each message that is taken in.
+    /// Calls `hear` after each submission.
     func whenSubmitted(_ hear: @escaping @Sendable () -> Void) { state.withLockedValue { $0.whenSubmitted = hear } }
 
-    /// Takes a message in, and returns when it is on the disk where it is kept there. What comes of it is told from
-    /// then on alone. A caller that is cancelled meanwhile waits all the same.
+    /// Accepts a message, and returns once it is on the disk if it is stored there. It is reported from then on. A
+    /// caller that is cancelled meanwhile still waits.
     ///
     /// - Parameters:
-    ///   - pending: hears of the message's end.
-    ///   - keepsRefused: whether one that is not taken waits on the disk for the person, with the reason.
+    ///   - pending: Receives the message's end.
+    ///   - keepsRefused: Whether a refused message is stored with the reason, for the person's decision.
     nonisolated(nonsending) func submit(
         _ message: OutboxMessage, for pending: PendingPublish? = nil, keepsRefused: Bool = false
     ) async throws(RelayError) {
@@ -169,20 +167,21 @@ final class Publisher: StorageObserver {
         await kept()
     }
 
-    /// Takes a message in for a caller that goes on before the disk has it (``kept()``), unless the outbox is filling
-    /// up: what the disk lacks cannot leave and make room. One that is not taken waits on the disk for the person.
+    /// Accepts a message for a caller that does not wait for the disk (``kept()``), unless the outbox is filling up:
+    /// messages that are not on the disk cannot leave and make room. A refused message is stored for the person's
+    /// decision.
     nonisolated(nonsending) func submitAhead(_ message: OutboxMessage) async throws(RelayError) {
         try admit(message, keepsRefused: true)
         if state.withLockedValue({ $0.delivery.isFilling }) { await kept() }
     }
 
-    /// Has what `body` admits leave together.
+    /// Sends everything that `body` submits together.
     func together<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         guard let connection = state.withLockedValue({ $0.route?.jetStream.connection }) else { return try body() }
         return try connection.together(body)
     }
 
-    /// Takes a message in, which leaves when the disk has it (``kept()``) where it is kept there.
+    /// Accepts a message, which leaves once it is on the disk (``kept()``) if it is stored there.
     func admit(
         _ message: OutboxMessage, for pending: PendingPublish? = nil, keepsRefused: Bool = false
     ) throws(RelayError) {
@@ -190,9 +189,9 @@ final class Publisher: StorageObserver {
         if let refusal = admit(one, keepsRefused: keepsRefused).refusal { throw refusal }
     }
 
-    /// As ``admit(_:for:keepsRefused:)`` for messages that come together, up to the first that is refused.
+    /// As ``admit(_:for:keepsRefused:)`` for several messages, up to the first that is refused.
     ///
-    /// - Returns: how many were taken, and why the next one was not.
+    /// - Returns: How many were accepted, and why the next one was not.
     func admit(
         _ messages: some Collection<(message: OutboxMessage, pending: PendingPublish?)>, keepsRefused: Bool = false
     ) -> (count: Int, refusal: RelayError?) {
@@ -233,7 +232,7 @@ final class Publisher: StorageObserver {
         }
     }
 
-    /// Why a message is not taken, whatever the outbox says; nil when it is.
+    /// Why a message is refused whatever the outbox says; nil if it is not.
     func objection(to message: OutboxMessage, _ state: State) -> RelayError? {
         guard state.hasBegun else { return .notConnected }
         let (size, largest) = (message.payload.count, serversLimit(state))
@@ -244,18 +243,18 @@ final class Publisher: StorageObserver {
         return content <= limit ? nil : .tooLarge(bytes: content, limit: limit)
     }
 
-    /// The largest payload that the present server takes, beside the headers that come with it.
+    /// The largest payload that the present server accepts, not counting headers.
     private func serversLimit(_ state: State) -> Int {
         state.route.map { max(0, $0.jetStream.connection.maximumPayload - Self.headerRoom) } ?? .max
     }
 
-    /// What the largest message that a server takes leaves to the headers.
+    /// The room for headers in the largest message that a server accepts.
     static let headerRoom = 256
 
-    /// What a payload leaves to what is around its text, whoever writes where: so one limit is told of all texts.
+    /// The room around the text in a payload, whoever writes to whom, so that one limit holds for all texts.
     private static func envelopeRoom(in payload: Int) -> Int { min(1_024, payload / 4) }
 
-    /// The largest text in bytes that the present server takes; more than any without one.
+    /// The largest text in bytes that the present server accepts; more than any without one.
     var largestText: Int {
         state.withLockedValue { state in
             let largest = serversLimit(state)
@@ -263,7 +262,7 @@ final class Publisher: StorageObserver {
         }
     }
 
-    /// Takes a message back that has not left yet; false when it is too late.
+    /// Takes back a message that has not left yet; false if it is too late.
     func cancel(id: String) -> Bool {
         decide { state in
             let actions = state.delivery.cancel(id: id, at: clock.now)
@@ -272,7 +271,7 @@ final class Publisher: StorageObserver {
         }
     }
 
-    /// Puts the user's name under the lines that wait for it, and under those that come without one from now on.
+    /// Adds the user's name to the lines that wait for it, and to later ones without a name.
     func sign(_ change: @escaping @Sendable (inout OutboxMessage) -> Void) {
         state.withLockedValue { state in
             state.signature = change
@@ -282,17 +281,17 @@ final class Publisher: StorageObserver {
 
     // MARK: Connections
 
-    /// Names what identifiers are hashed with from now on; nil to send them as they are.
+    /// Sets the key for hashing identifiers; nil to send them as they are.
     func hashIdentifiers(with key: MessageKey?) { state.withLockedValue { $0.messageKey = key } }
 
-    /// Whether a message that the network has is the user's own: sent with the user's key, by any device, or by this
-    /// client where there is no such key.
+    /// Whether a stored message is the user's own: sent with the user's key, by any device, or, without a key, by this
+    /// client.
     func isOwn(_ id: String, on subject: String, under header: @autoclosure () -> String?) -> Bool {
         if let key = state.withLockedValue(\.messageKey) { return key.hash(of: id, on: subject) == header() }
         return sent.withLockedValue { !$0.isEmpty && $0.contains(Self.mark(of: id, on: subject)) }
     }
 
-    /// Notes what leaves without a key to hash its identifier with.
+    /// Remembers a message sent without a key.
     func sends(_ id: String, on subject: String) {
         sent.withLockedValue { _ = $0.insert(Self.mark(of: id, on: subject)) }
     }
@@ -304,9 +303,9 @@ final class Publisher: StorageObserver {
         return hasher.finalize()
     }
 
-    /// The subscriptions are live on a connection: what waits leaves over it, as soon as the disk has it that it may.
+    /// The subscriptions are live on a connection: waiting messages leave over it once the disk has recorded that.
     func open(_ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace) {
-        // Through an import, a server before 2.10 does not say that no stream takes the subject.
+        // Across an import, a server before 2.10 does not report that no stream stores the subject.
         let tells = jetStream.connection.info.isAtLeast(2, 10)
         let count = decide { state in
             let count = state.delivery.count
@@ -332,7 +331,7 @@ final class Publisher: StorageObserver {
         clock.remove(.delivery)
     }
 
-    /// The session ended; the policy decides about what waits.
+    /// The session has ended; the policy decides about waiting messages.
     func sessionEnded(_ reason: ConnectionReason) {
         decide { state in
             state.leaveRoute()
@@ -340,7 +339,8 @@ final class Publisher: StorageObserver {
         }
     }
 
-    /// Another user signs in: discards what waits, whatever the policy says. What is kept of it waits for the person.
+    /// Another user signs in: discards all messages, whatever the policy says. Stored ones wait for the person's
+    /// decision.
     func discardAll() {
         sent.withLockedValue { $0 = RecentSet(capacity: 10_000) }
         decide { state in
@@ -353,10 +353,10 @@ final class Publisher: StorageObserver {
         }
     }
 
-    /// What waited for the present connection, and what became of it; empty afterwards.
+    /// The messages that waited for the present connection and their outcomes, once.
     func takeResent() -> [ResentMessage] { state.withLockedValue { $0.delivery.takeResent() } }
 
-    /// The client is gone. What is kept of the outbox is for another run.
+    /// The client is gone. Another run takes over the stored outbox.
     func end() {
         let receipts = decide { state in
             defer { state.receipts = [:] }
@@ -372,7 +372,7 @@ final class Publisher: StorageObserver {
 
     // MARK: Waiting
 
-    /// Returns when everything that waited when the connection was opened has ended; false when the connection is gone.
+    /// Returns once everything that waited when the connection opened has ended; false if the connection is gone.
     func flushed() async -> Bool {
         let waiter = Completion<Bool>()
         decide { state in
@@ -388,12 +388,12 @@ final class Publisher: StorageObserver {
     /// Whether a caller waits in ``flushed()``.
     var isFlushAwaited: Bool { state.withLockedValue { !$0.flushWaiters.isEmpty } }
 
-    /// Waits until everything has ended, as long as the connection is open and `limit` has not passed.
+    /// Waits until everything has ended, the connection is gone or `limit` has passed.
     func waitUntilEmpty(_ limit: Duration) async {
         let waiter = Completion<Bool>()
         decide { $0.emptyWaiters.append(waiter) }
         let alarm = waiter.fulfil(false, after: limit)
-        // A cancelled task, too, waits for what it sent.
+        // A cancelled task still waits for its messages.
         _ = await waiter.value()
         alarm.cancel()
     }

@@ -1,37 +1,35 @@
 import NATS
 import NIOConcurrencyHelpers
 
-/// The identifiers of stored messages that were gone through on one connection: however many messages of a topic are
-/// looked for, each that is stored is read once.
+/// The identifiers of stored messages that were read on one connection: however many messages of a topic are looked up,
+/// each stored one is read once.
 final class StoredIdentifiers: Sendable {
-    /// A part of a topic, with the places of its identifiers.
+    /// A part of a topic, with the sequences of its identifiers.
     struct Part: Sendable {
-        /// Where it begins.
+        /// Its first sequence.
         let first: UInt64
-        /// Whether it has as many of the topic's newest messages as are gone through for one that may be stored
-        /// anywhere.
+        /// Whether it covers the topic's newest messages up to the search limit.
         let isFarBack: Bool
-        /// Whether it has all that the topic's stream has.
+        /// Whether it covers all of the topic's stream.
         let isWhole: Bool
-        /// Where to go on.
+        /// The sequence to continue at.
         fileprivate(set) var next: UInt64
         fileprivate(set) var places: [String: UInt64] = [:]
 
-        /// Begins a part.
+        /// An empty part.
         init(from first: UInt64, isFarBack: Bool, isWhole: Bool) {
             self.first = max(1, first)
             (self.isFarBack, self.isWhole) = (isFarBack, isWhole)
             next = self.first
         }
 
-        /// Where the first message under what was sent as its `Nats-Msg-Id` is stored; nil where it is not in this
-        /// part.
+        /// The sequence of the first message with this `Nats-Msg-Id`; nil if it is not in this part.
         func place(of id: String) -> UInt64? { places[id] }
 
-        /// Adds messages that follow.
+        /// Adds the messages that follow.
         mutating func add(_ messages: [StoredMessage]) {
             for message in messages {
-                // Whoever has read a message can send another one under its hash.
+                // Anyone who has read a message can send another one with its hash.
                 if let id = message.headers["Nats-Msg-Id"], places[id] == nil { places[id] = message.sequence }
                 next = max(next, message.sequence + 1)
             }
@@ -41,19 +39,19 @@ final class StoredIdentifiers: Sendable {
         mutating func reach(_ sequence: UInt64) { next = max(next, sequence + 1) }
     }
 
-    /// So many identifiers are remembered, each about a hundred bytes.
+    /// The most identifiers remembered, each about a hundred bytes.
     static let limit = 200_000
 
     private let parts = NIOLockedValueBox<[String: Part]>([:])
 
-    /// What is known of a topic behind a sequence, or of as much of it as is gone through where that is nil.
+    /// The known part of a topic after a sequence; nil for the sequence asks for one up to the search limit.
     func part(of topic: String, behind sequence: UInt64?) -> Part? {
         guard let part = parts.withLockedValue({ $0[topic] }) else { return nil }
         if let sequence { return part.first <= sequence + 1 ? part : nil }
         return part.isFarBack || part.isWhole ? part : nil
     }
 
-    /// Remembers a part. Others give way where all together are too many.
+    /// Remembers a part, dropping the others if all together are too many.
     func keep(_ part: Part, of topic: String) {
         parts.withLockedValue { parts in
             parts[topic] = part
@@ -61,6 +59,6 @@ final class StoredIdentifiers: Sendable {
         }
     }
 
-    /// Forgets all: nothing is looked for any more.
+    /// Forgets all identifiers once no search is left.
     func removeAll() { parts.withLockedValue { $0 = [:] } }
 }

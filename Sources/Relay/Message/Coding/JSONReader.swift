@@ -105,12 +105,12 @@ struct JSONReader {
 
     // MARK: Strings
 
-    /// The string whose opening quote is here.
+    /// Parses the string whose opening quote is here.
     private mutating func string() throws(MessageCodingError) -> String {
         let opening = offset
         offset += 1
         let start = offset
-        // Most strings have no escape and are taken in one piece.
+        // Most strings have no escape and are copied in one piece.
         while let byte = current, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
             guard byte >= 0x20 else { throw .unexpected(offset: offset) }
             offset += 1
@@ -158,7 +158,7 @@ struct JSONReader {
         }
     }
 
-    /// The scalar of a `\u` escape, joined with the low surrogate that follows a high one.
+    /// The scalar of a `\u` escape, combined with the low surrogate that follows a high one.
     private mutating func escapedScalar() throws(MessageCodingError) -> Unicode.Scalar {
         let unit = try fourDigits()
         if (0xD800...0xDBFF).contains(unit), current == UInt8(ascii: "\\"), offset + 1 < bytes.count,

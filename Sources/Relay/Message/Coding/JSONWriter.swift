@@ -10,7 +10,7 @@ struct JSONWriter {
         bytes.reserveCapacity(256)
     }
 
-    /// Writes behind what is there.
+    /// Writes after the given bytes.
     init(appendingTo bytes: consuming [UInt8]) {
         self.bytes = bytes
         spaced = false
@@ -86,9 +86,9 @@ struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Whether the next eight bytes are ASCII that stands for itself, found out at once: a byte below a limit borrows
-    /// from its highest bit when the limit is taken from it, and so does one that equals a character after both are
-    /// joined.
+    /// Whether the next eight bytes are ASCII that needs no escape, tested together: subtracting a limit borrows from
+    /// the highest bit of a byte below it, and so does subtracting one from a byte that equals a character, after XOR
+    /// with that.
     @inline(__always)
     private static func isPlain(_ utf8: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -123,7 +123,7 @@ struct JSONWriter {
         }
     }
 
-    /// C1 controls, line and paragraph separators, and the marks that change the direction of the text around them.
+    /// C1 controls, line and paragraph separators, and marks that change the direction of text.
     private static func isUnsafe(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0x80...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
@@ -147,6 +147,6 @@ struct JSONWriter {
 extension Timestamp {
     /// The first moment of the year 0000.
     package static let earliest = Timestamp(milliseconds: -62_167_219_200_000)
-    /// The last whole second of the year 9999.
+    /// The last second of the year 9999.
     package static let latest = Timestamp(milliseconds: 253_402_300_799_000)
 }

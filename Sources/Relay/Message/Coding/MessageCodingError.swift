@@ -1,10 +1,10 @@
-/// Why bytes are not a value in MessagePack or JSON, or more than the limits allow. Offsets count bytes from the start.
+/// Why bytes are not a value in MessagePack or JSON, or exceed the limits. Offsets count bytes from the start.
 public enum MessageCodingError: Error, Hashable, Sendable {
     /// The input ends inside a value, or claims more than it has.
     case truncated(offset: Int)
     /// A byte that the format does not allow here.
     case unexpected(offset: Int)
-    /// A string that is not UTF-8. Such text is refused rather than repaired, so that no peer's bytes change unseen.
+    /// A string that is not UTF-8. It is rejected rather than repaired, so that no peer's bytes change silently.
     case invalidText(offset: Int)
     /// A number that JSON does not allow, or one too large for a double.
     case invalidNumber(offset: Int)

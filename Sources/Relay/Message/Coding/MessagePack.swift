@@ -1,15 +1,15 @@
-/// MessagePack, the whole specification: nil, booleans, all integers, 32- and 64-bit floats, strings, binaries, arrays,
-/// maps, extensions and timestamps.
+/// MessagePack, the entire specification: nil, booleans, all integers, 32- and 64-bit floats, strings, binaries,
+/// arrays, maps, extensions and timestamps.
 ///
 /// Encoding is canonical: integers, lengths and timestamps take their shortest form; floats always take 64 bits, so
 /// that every reader gets the same number. Decoding accepts every form. Claims in the input (lengths, counts, depth)
-/// are checked against the bytes present and the bounds before anything is allocated.
+/// are checked against the bytes present and the limits before anything is allocated.
 public enum MessagePack {
-    /// How deep arrays and maps may nest, so that the stack is safe; the bounds are those of JSON too.
+    /// How deeply arrays and maps may nest, which protects the stack. These limits hold for JSON too.
     public static let maximumDepth = 64
-    /// The longest input, in bytes: the most that a NATS server takes.
+    /// The longest input, in bytes: the most that a NATS server accepts.
     public static let maximumBytes = 64 << 20
-    /// The most values in the whole input, so that a small hostile one cannot cost much; a map's keys count too.
+    /// The most values in the entire input, so that a small hostile one cannot cost much; a map's keys count too.
     public static let maximumElements = 500_000
 
     /// The value's bytes in their shortest form.
@@ -19,7 +19,7 @@ public enum MessagePack {
         return writer.bytes
     }
 
-    /// The one value that these bytes hold.
+    /// The single value in these bytes.
     ///
     /// - Throws: ``MessageCodingError``; bytes after the value are an error.
     public static func decode(_ bytes: UnsafeRawBufferPointer) throws(MessageCodingError) -> MessageValue {
@@ -29,7 +29,7 @@ public enum MessagePack {
         return value
     }
 
-    /// The one value that these bytes hold.
+    /// The single value in these bytes.
     ///
     /// - Throws: ``MessageCodingError``; bytes after the value are an error.
     public static func decode(_ bytes: some Collection<UInt8>) throws(MessageCodingError) -> MessageValue {
@@ -38,7 +38,7 @@ public enum MessagePack {
 }
 
 extension Collection<UInt8> {
-    /// Calls a body with the bytes in one piece, copying them first only when the collection is not contiguous.
+    /// Calls a body with the contiguous bytes, copying them only if necessary.
     func withRawBytes<Value, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -55,10 +55,10 @@ extension Collection<UInt8> {
 }
 
 extension String {
-    /// The text that these bytes spell, or nil when they are not UTF-8.
+    /// The text in these bytes; nil if they are not UTF-8.
     ///
-    /// Messages hold many short strings, and the standard library's repairing initializer is much the fastest; what it
-    /// repaired differs from the bytes.
+    /// Messages contain many short strings, and the standard library's repairing initializer is by far the fastest; a
+    /// repaired text differs from the bytes.
     init?(exactly bytes: UnsafeRawBufferPointer) {
         self = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
         guard !bytes.isASCII else { return }
@@ -67,7 +67,7 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether every byte is below 0x80, found eight bytes at a time.
+    /// Whether every byte is below 0x80, tested eight bytes at a time.
     var isASCII: Bool {
         var offset = 0
         while count - offset >= 8 {

@@ -1,4 +1,4 @@
-/// Reads MessagePack values from bytes in place. Every claim is checked before it is believed.
+/// Decodes MessagePack values from bytes in place. Every claim is checked before it is used.
 struct MessagePackReader {
     private let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
@@ -15,7 +15,7 @@ struct MessagePackReader {
         guard offset == bytes.count else { throw .trailingBytes(offset: offset) }
     }
 
-    /// The number of entries of the map that starts here, or nil (and nothing is read) when it is not a map.
+    /// The number of entries of the map that starts here; nil, with nothing read, if it is no map.
     mutating func mapHeader() throws(MessageCodingError) -> Int? {
         guard offset < bytes.count else { throw .truncated(offset: offset) }
         switch bytes[offset] {
@@ -33,11 +33,11 @@ struct MessagePackReader {
         }
     }
 
-    /// Goes back to an earlier ``offset``, to read the same bytes in another way.
+    /// Returns to an earlier ``offset``, to read the same bytes in another way.
     mutating func rewind(to earlier: Int) { offset = min(earlier, offset) }
 
-    /// The bytes of the text that starts here, unchecked, or nil (and nothing is read) when it is not text of up to 31
-    /// bytes: the keys of an envelope.
+    /// The unchecked bytes of the text that starts here; nil, with nothing read, if it is no text of up to 31 bytes, as
+    /// the keys of an envelope are.
     mutating func shortText() throws(MessageCodingError) -> UnsafeRawBufferPointer? {
         guard offset < bytes.count else { throw .truncated(offset: offset) }
         let type = bytes[offset]
@@ -46,8 +46,8 @@ struct MessagePackReader {
         return try slice(length: Int(type & 0x1F))
     }
 
-    /// The bytes of the ASCII text that starts here, or nil (and nothing is read) when it is anything else or has more
-    /// than 255 bytes: of text that may not be wanted no string is made.
+    /// The bytes of the ASCII text that starts here; nil, with nothing read, for anything else or more than 255 bytes.
+    /// It makes no string of a text that may not be needed.
     mutating func asciiText() throws(MessageCodingError) -> UnsafeRawBufferPointer? {
         let start = offset
         var text = try shortText()
@@ -126,8 +126,8 @@ struct MessagePackReader {
         return .map(MessageMap(entries))
     }
 
-    /// Believes a count only when the remaining bytes could hold that many values and the limit allows them. Claims add
-    /// up over the whole input, so nesting them gains nothing.
+    /// Accepts a count only if the remaining bytes could hold that many values and the limit allows them. Claims add up
+    /// over the entire input, so nesting them gains nothing.
     private mutating func claim(_ count: Int, valuesEach: Int) throws(MessageCodingError) -> Int {
         let values = count * valuesEach
         guard values <= bytes.count - offset else { throw .truncated(offset: bytes.count) }
