@@ -1,6 +1,6 @@
-// What a client was made with, and for how long its calls wait.
+// A client's settings and time limits.
 extension RelayClient {
-    /// What a client was made and prepared with.
+    /// The settings of a client.
     struct Settings: Sendable {
         var configuration: RelayConfiguration
         /// Whether the client knows its servers, so that it may connect.
@@ -8,13 +8,13 @@ extension RelayClient {
         var limits = Limits()
     }
 
-    /// How long calls wait.
+    /// Time limits of calls.
     struct Limits: Sendable {
-        /// ``publish(topic:message:)``, for the server.
+        /// ``publish(topic:message:)``: for the server's answer.
         var publish = Duration.seconds(10)
-        /// ``close()``, for what is under way.
+        /// ``close()``: for messages in flight.
         var closing = Duration.seconds(1)
-        /// Finding out where the servers are, which includes a start of theirs.
+        /// Discovering the servers, which may include starting them.
         var discovery = Duration.seconds(60)
     }
 
@@ -23,6 +23,6 @@ extension RelayClient {
     /// The configuration from the initializer and from `prepare`, with the newest credentials.
     public nonisolated var configuration: RelayConfiguration { settings.withLockedValue(\.configuration) }
 
-    /// The client's user name on the network; nil when neither credentials nor configuration have it.
+    /// The client's user name on the network; nil if neither the credentials nor the configuration contain it.
     public nonisolated var user: String? { settings.withLockedValue { $0.configuration.user } }
 }

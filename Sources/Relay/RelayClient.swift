@@ -3,11 +3,9 @@ import NIOConcurrencyHelpers
 
 /// A real-time client: topics, postbox and connection, for one user on one network.
 ///
-/// The actor holds the parts that decide and act, all of them in its isolation: a ``ConnectionDriver``,
-/// ``Subscriptions``, a ``PresenceDriver``, a ``LifecycleDriver`` and a ``Login``; beside them a ``Publisher``, which
-/// any thread may call. Calls keep the names of the systems they come from: `connect`, `publish`, `on` and `off` from
-/// RelayX, `listMessages` and its companions from Sudo's relay, `connect(timeLimit:)` from Nexconn and RongCloud,
-/// `setAppStateActive` from Supabase. When the last reference goes, the socket closes.
+/// Calls keep the names of the systems they come from: `connect`, `publish`, `on` and `off` from RelayX, `listMessages`
+/// and its companions from Sudo's relay, `connect(timeLimit:)` from Nexconn and RongCloud, `setAppStateActive` from
+/// Supabase. The socket closes with the last reference.
 public actor RelayClient {
     nonisolated let settings: NIOLockedValueBox<Settings>
     /// The name of this client in every message.
@@ -24,7 +22,7 @@ public actor RelayClient {
     /// Opens the local store once; every dial waits for it.
     private var storeOpening: Task<LocalStore?, Never>?
 
-    // What connections leave to the next one.
+    // State that outlives a connection.
     var personas = Personas()
     let pullLimit = PullLimit()
     let leftConsumers = LeftConsumers()
@@ -34,7 +32,7 @@ public actor RelayClient {
         self.init(Settings(configuration: configuration))
     }
 
-    /// As the public form, in other surroundings than the system's.
+    /// As the public form, with surroundings other than the system's.
     package init(configuration: RelayConfiguration, surroundings: Surroundings) {
         self.init(Settings(configuration: configuration), surroundings)
     }
@@ -66,7 +64,6 @@ public actor RelayClient {
 
     // MARK: Watching
 
-    /// Those who hear of what happens.
     struct Boards: Sendable {
         let statuses = StatusBoard<ConnectionStatus>(.initialized, bufferedValues: 256)
         let events = StatusBoard<SystemEvent>(nil, bufferedValues: 64)
@@ -88,22 +85,21 @@ public actor RelayClient {
     /// RelayX's system events from now on.
     public nonisolated var events: AsyncStream<SystemEvent> { boards.events.watch() }
 
-    /// How opening the local store went, as soon as that is known: strictly before the network is touched.
+    /// The outcome of opening the local store, always before the network is touched.
     public nonisolated var storeOpenings: AsyncStream<LocalStore.Opening> { boards.stores.watch() }
 
-    /// Tells whoever reads ``events``.
     func post(_ event: SystemEvent) { boards.events.post(event, keepsCurrent: false) }
 
-    /// What the credentials may do, as the network said at the newest connection; nil where it did not.
+    /// The rights of the credentials, as the network stated on the newest connection; nil if it did not.
     public var accessRights: AccessRights? { namespace?.rights }
 
-    /// The names of the network's topics, as far as they are known.
+    /// The names of the network's topics, if known.
     var namespace: RelayConfiguration.Namespace? { subscriptions.namespace }
 
-    /// The present dial, and what it leads to.
+    /// The present dial and its connection.
     var link: LiveLink? { connection.link }
 
-    /// The servers that are known, the next one to try first: the configured ones and those that a server told of.
+    /// The known servers, the next one to try first: the configured ones and those that a server advertised.
     public var knownServers: [ServerAddress] { connection.knownServers }
 
     /// The version of the server, while connected.
@@ -114,35 +110,35 @@ public actor RelayClient {
 
     // MARK: Connecting
 
-    /// Connects. Several calls at the same time share one connection and one outcome.
+    /// Connects. Simultaneous calls share one connection and one outcome.
     ///
     /// The local store opens first. A store that cannot be opened does not prevent the connection.
     ///
-    /// - Parameter timeLimit: seconds after which the attempt is given up; zero or less tries until it succeeds
+    /// - Parameter timeLimit: Seconds after which the attempt is given up; zero or less keeps trying until it succeeds
     ///   or a reason is final (Nexconn's and RongCloud's `timeLimit`).
-    /// - Throws: ``RelayError/notInitialized`` before `prepare`, ``RelayError/connection(_:)`` with the reason the
-    ///   session ended for, ``RelayError/cancelled``.
+    /// - Throws: ``RelayError/notInitialized`` before `prepare`, ``RelayError/connection(_:)`` with the reason why the
+    ///   session ended, ``RelayError/cancelled``.
     public func connect(timeLimit: Int = 0) async throws(RelayError) {
         try await connect(within: Self.limit(timeLimit))
     }
 
-    /// A time limit as the calls take it: nil for none, and 31 years at most, which a clock can still wait for.
+    /// A time limit as calls take it: nil for none, and at most 31 years, which a clock can still wait for.
     static func limit(_ seconds: Int) -> Duration? { seconds > 0 ? .seconds(min(seconds, 1_000_000_000)) : nil }
 
-    /// As ``connect(timeLimit:)``, for parts of seconds too; nil for as long as it takes.
+    /// As ``connect(timeLimit:)``, with fractions of seconds; nil for no limit.
     package func connect(within limit: Duration?) async throws(RelayError) {
         let outcome = try startConnecting(within: limit)
         defer { connection.forget(outcome) }
         if let error = RelayError(await outcome.value(onCancel: .cancelled)) { throw error }
     }
 
-    /// Begins or joins the connecting; the outcome is fulfilled exactly once.
+    /// Starts or joins connecting; the outcome is fulfilled exactly once.
     func startConnecting(within limit: Duration?) throws(RelayError) -> Completion<ConnectOutcome> {
         try begin(within: limit)
         return connection.outcome()
     }
 
-    /// Begins to connect and returns at once; ``statuses`` reports what comes of it.
+    /// Starts to connect and returns at once; ``statuses`` reports the outcome.
     public func beginConnecting() { beginConnecting(within: nil) }
 
     /// As ``beginConnecting()``, with a time limit for the first connection; nil for none.
@@ -152,24 +148,23 @@ public actor RelayClient {
         guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
         publisher.begin()
         lifecycle.begin(for: self)
-        // Without a network too: what is kept can be shown at once.
+        // Stored messages can be shown at once, even without a network.
         _ = openingStore()
         connection.connect(within: limit, for: self)
-        // Behind what the request brought about, which may be the overdue end of an earlier session.
+        // After the request's own effects, which may include the overdue end of an earlier session.
         lifecycle.handle(.userConnected, for: self)
     }
 
-    /// Leaves the present connection for a new one, at once; where there is no session, begins one. What waits to be
-    /// sent goes on waiting.
+    /// Replaces the present connection by a new one at once; without a session, begins one. Queued messages stay
+    /// queued.
     public func reconnect() {
         if !connection.reconnect(for: self) { beginConnecting() }
     }
 
-    /// Goes another way to the network from now on: the present connection is left for a new one, at once. What waits
-    /// to be sent goes on waiting, and what is followed is brought back. Where there is no session, the next one goes
-    /// that way.
+    /// Changes the route to the network: the present connection is replaced at once. Queued messages stay queued, and
+    /// subscriptions are restored. Without a session, the next one takes that route.
     ///
-    /// - Parameter seed: where the client's chances come from now on; nil leaves that as it is.
+    /// - Parameter seed: A new random seed for the client; nil leaves it as it is.
     public func take(_ route: RelayRoute, seed: UInt64? = nil) {
         settings.withLockedValue { settings in
             settings.configuration.route = route
@@ -178,18 +173,18 @@ public actor RelayClient {
         connection.takeAnotherWay(seed: seed, for: self)
     }
 
-    /// A sign that a person is waiting: the next attempt comes at once.
+    /// A person is waiting: retry at once.
     public func nudge() { connection.handle(.nudged, for: self) }
 
-    /// Tells whether the system has a network at all. Without one, attempts pause; with a new one they begin at once.
+    /// Reports whether the system has a network at all. Without one, attempts pause; with a new one they start at once.
     public func setNetworkAvailable(_ isAvailable: Bool) {
         connection.handle(isAvailable ? .networkReturned : .networkLost, for: self)
     }
 
-    /// Something is followed, or is to be sent: an idle connection comes back.
+    /// Something is followed or about to be sent: an idle connection returns.
     func connectionIsNeeded() { lifecycle.connectionIsNeeded(for: self) }
 
-    /// Measures the round trip to the server now.
+    /// Measures the round trip to the server.
     ///
     /// - Throws: ``RelayError/notConnected``, ``RelayError/timeout(_:)``.
     public func ping() async throws(RelayError) -> Duration {
@@ -209,23 +204,22 @@ public actor RelayClient {
         connection.handle(.disconnectRequested, for: self)
     }
 
-    /// Ends the session and every subscription. While connected, what is under way has up to a second to be stored;
-    /// what still waits in the outbox then ends as its policy says.
+    /// Ends the session and every subscription. While connected, messages in flight have up to a second to be stored;
+    /// the policy decides about those that still wait in the outbox.
     public func close() async {
         await connection.restoredLink?.settle(publisher, within: limits.closing)
         disconnect()
-        // A session that had ended before may have left something for another one.
+        // An earlier session may have left messages for another one.
         publisher.sessionEnded(.closedByUser)
         await publisher.settle()
         await connection.farewell?.value
         subscriptions.handle(.closed, for: self)
         subscriptions.listeners.endTopics()
-        // What has arrived is on the disk then. A failure has been reported by ``storeNews()``, and the network has the
-        // messages.
+        // Puts received messages on the disk. ``storeNews()`` reports a failure, and the network has the messages.
         if let store = await storeOpening?.value { try? await store.flush() }
     }
 
-    /// The opening of the local store, which begins with the first call.
+    /// The opening of the local store, which the first call starts.
     func openingStore() -> Task<LocalStore?, Never> {
         if let storeOpening { return storeOpening }
         let opening = beginOpeningStore()

@@ -2,32 +2,32 @@ import Logging
 import NATS
 import Platform
 
-/// Everything a client needs to know before it connects. Making one does no I/O.
+/// Everything a client needs to know before it connects. Creating one does no I/O.
 public struct RelayConfiguration: Sendable {
-    /// Where the servers are.
+    /// The servers of a network.
     public enum Servers: Sendable {
-        /// These: the first until it fails, then the others, with those that a server names added.
+        /// These: the first until it fails, then the others, including those that a server advertises.
         case fixed([ServerAddress])
-        /// Asked for before every dial: a network that starts its server on demand answers here.
+        /// Discovered before every dial, as for a network that starts its server on demand.
         case discovered(@Sendable () async throws(RelayError) -> [ServerAddress])
     }
 
     /// The subject prefix and stream of a network's topics.
     public struct Namespace: Sendable, Hashable {
-        /// Names the stream (`<name>_stream`) and the key-value bucket.
+        /// The name of the stream (`<name>_stream`) and the key-value bucket.
         public var name: String
         /// The first token of every topic's subject.
         public var hash: String
-        /// What the subjects of JetStream's calls begin with.
+        /// The prefix of JetStream's API subjects.
         public var apiPrefix: String
-        /// The topics that the user was granted; nil if the network does not say.
+        /// The topics granted to the user; nil if the network does not say.
         public var topics: [String]?
-        /// What the credentials may do; nil if the network does not say.
+        /// The rights of the credentials; nil if the network does not say.
         public var rights: AccessRights?
-        /// When the stream of topics was made, in nanoseconds since 1970; nil if the network does not say.
+        /// When the stream of topics was created, in nanoseconds since 1970; nil if the network does not say.
         public var streamCreated: UInt64?
-        /// Whether stored messages come in batches without a consumer, from servers that have batches: what the network
-        /// exports lets more than one answer through then.
+        /// Whether stored messages can be read in batches without a consumer, from servers that have batches: the
+        /// network's exports then let more than one answer through.
         public var readsBatches: Bool
 
         /// Creates a namespace.
@@ -47,86 +47,83 @@ public struct RelayConfiguration: Sendable {
         var stream: String { NetworkNames.topicStream(of: name) }
     }
 
-    /// Where the servers are.
+    /// The servers.
     public var servers: Servers
-    /// Who this is.
+    /// The credentials.
     public var credentials: RelayCredentials
-    /// The user's name, for credentials that do not have it.
+    /// The user's name, for credentials that do not contain it.
     public var user: String?
-    /// The namespace to use where the network has no namespace service.
+    /// The namespace to use on a network without a namespace service.
     public var namespace: Namespace?
-    /// The namespace to go by while the network's namespace service does not answer, and nobody has told another one
-    /// since this client was made.
+    /// The namespace to use while the network's namespace service does not answer and none was learned since the client
+    /// was created.
     public var rememberedNamespace: Namespace?
     /// The name of this client in envelopes and in the server's monitoring.
     public var clientID: String
-    /// When to try again.
+    /// When to retry.
     public var reconnect: ReconnectPolicy
     /// How often a token provider is asked for another token, and how long it may take.
     public var tokenRenewal = TokenRenewalPolicy()
-    /// What the background does, once ``handleAppLifecycle`` or ``RelayClient/setAppStateActive(_:)`` tells of it.
+    /// What the background does, once ``handleAppLifecycle`` or ``RelayClient/setAppStateActive(_:)`` reports it.
     public var lifecycle: LifecyclePolicy
-    /// Whether the client itself watches the signals of the application's life and of the machine's sleep
-    /// (``lifecycleSources``). Without it no observer is installed, and ``RelayClient/setAppStateActive(_:)`` alone
-    /// says what there is to say; it works with it too.
+    /// Whether the client itself watches the application's life and the machine's sleep (``lifecycleSources``). If not,
+    /// it installs no observer and relies on ``RelayClient/setAppStateActive(_:)``, which works in either case.
     public var handleAppLifecycle = false
-    /// Makes the signals that a client watches: those of the system, unless others are named. Each client asks once, at
-    /// its first `connect`.
+    /// Creates the sources that a client watches, by default the system's. Each client calls it once, at its first
+    /// `connect`.
     public var lifecycleSources: @Sendable () -> [any LifecycleSource] = { SystemLifecycle.sources() }
-    /// How long a server keeps a connection over which nothing is heard of the client: the time between its pings,
-    /// times the pings that may be without an answer. After a longer sleep the connection is not asked any more but
-    /// replaced. nats-server has two minutes and two pings, unless it is configured otherwise.
+    /// How long a server keeps a silent connection: the time between its pings, times the pings that may go unanswered.
+    /// After a longer sleep the connection is replaced without a check. nats-server has two minutes and two pings by
+    /// default.
     public var serverPatience = Duration.seconds(240)
-    /// How long a view may be off the screen before its subscription is let go (``Subscription/setOnScreen(_:)``).
+    /// How long a view may be off the screen before its subscription is ended (``Subscription/setOnScreen(_:)``).
     public var offScreenGrace = Duration.seconds(30)
-    /// What may wait to be sent.
+    /// The limits of the outbox.
     public var outbox: OutboxPolicy
-    /// Whether this user may be connected more than once.
+    /// Whether the user may have more than one session.
     public var sessions: SessionPolicy
     /// What a subscription to letters does when the connection is lost.
     public var subscriptions = SubscriptionPolicy.resubscribe
-    /// How long the connection stays after the last subscription has ended, or was let go with its view, where nothing
-    /// else needs it: nothing to send, no presence, no exclusive session. Then it rests, as `suspended` without a
-    /// reason, until somebody subscribes, publishes or connects; Supabase takes 50 s. Nil keeps it.
+    /// How long the connection stays after the last subscription has ended, or was ended with its view, if nothing else
+    /// needs it: nothing to send, no presence, no exclusive session. It is then `suspended`, without a reason, until
+    /// the next subscription, publish or connect; Supabase uses 50 s. Nil keeps it.
     public var idleTimeout: Duration?
-    /// How it is shown who is where.
+    /// The limits and intervals of presence.
     public var presence: PresencePolicy
-    /// How this device is called when it displaces another one.
+    /// The name of this device, shown to another one that it displaces.
     public var device: String
-    /// Where the local store is.
+    /// The location of the local store.
     public var store: LocalStore.Location
-    /// The identifiers of those messages that earlier runs left in the local store and this client is to send; nil for
-    /// all.
+    /// The identifiers of the messages of earlier runs to send from the local store; nil for all.
     package var keptChoice: Set<String>?
-    /// How long messages and letters stay in a store that is a file. What is not to stay is deleted in the background,
-    /// in small steps.
+    /// How long messages and letters stay in a store that is a file. Others are deleted in the background, in small
+    /// steps.
     public var retention: RetentionPolicy
-    /// Whether the system's news about its networks pause and hasten the attempts.
+    /// Whether the system's network changes pause and hasten attempts.
     public var followsNetwork: Bool
-    /// Whether servers that a server tells of are tried too. Without it the client goes to its own servers alone.
+    /// Whether to try servers that another server advertises. Otherwise the client uses only its own servers.
     public var followsCluster = true
-    /// Where the client's chances come from, such as the jitter of its waits: equal seeds give equal ones. Nil draws
-    /// one.
+    /// The seed of the client's random choices, such as jitter; equal seeds give equal ones. Nil draws one.
     public var seed: UInt64?
-    /// Where the client and its connections log what happens: changes of state, dials, refusals, what was lost, sent
-    /// again or recovered, at `debug`, and every question to the server's liveness at `trace`. Nothing is logged unless
-    /// a logger is given. No entry has a message's text or a secret in it.
+    /// The logger of the client and its connections: changes of state, dials, refusals, and lost, resent or recovered
+    /// messages at `debug`, and every check of the server's liveness at `trace`. By default nothing is logged. No entry
+    /// contains a message's text or a secret.
     public var logger: Logger = .silent
-    /// The largest message in bytes that `publish` takes, without what is put around it for the way; the server's own
-    /// limit applies as well.
+    /// The largest message in bytes that `publish` accepts, not counting its envelope; the server's own limit applies
+    /// as well.
     public var maximumMessageBytes: Int
-    /// TLS settings, when the servers' addresses alone don't say it all.
+    /// TLS settings beyond those in the servers' addresses.
     public var tls: TLSOptions?
-    /// The proxy through which the servers are reached; nil dials them directly.
+    /// The proxy to the servers; nil dials them directly.
     public var proxy: ProxyAddress?
-    /// The time that one dial with its login may take.
+    /// The time limit of one dial including its login.
     public var dialTimeout: Duration
-    /// How much longer than a dial a server that said nothing has to answer whether it waits for TLS.
+    /// After a dial that timed out, the time in which a server is asked whether it expects TLS.
     package var timeToAnswer = Duration.seconds(2)
-    /// The time between two pings. A server counts as silent two seconds after one that it does not answer: with the
-    /// default of 8 s ten seconds after it was heard at most, where nothing is under way.
+    /// The time between two pings. A server counts as silent two seconds after an unanswered ping: with the default of
+    /// 8 s, at most ten seconds after it was last heard if nothing is in flight.
     public var pingInterval: Duration
-    /// The time that an answer to a ping may take before the connection counts as dead.
+    /// The time limit of the answer to a ping before the connection counts as dead.
     public var pongTimeout: Duration
 
     /// Creates a configuration.
@@ -162,9 +159,9 @@ public struct RelayConfiguration: Sendable {
         self.pongTimeout = pongTimeout
     }
 
-    /// Reads server URLs (`nats://` or `tls://`). One text may hold several, with commas between them.
+    /// Parses server URLs (`nats://` or `tls://`). One text may contain several, separated by commas.
     ///
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for the first that is none, or when there is none at all.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the first invalid one, or if there is none at all.
     public static func addresses(_ urls: [String]) throws(RelayError) -> [ServerAddress] {
         guard !urls.isEmpty else { throw .invalidArgument("At least one server address is needed") }
         var addresses: [ServerAddress] = []
@@ -178,7 +175,7 @@ public struct RelayConfiguration: Sendable {
 }
 
 extension RelayConfiguration {
-    /// The addresses in a list; a comma in a password parts nothing.
+    /// The addresses in a list; a comma in a password does not separate.
     private static func parts(of list: String) -> [String] {
         let pieces = list.split(separator: ",").filter { $0.contains { !$0.isWhitespace } }
         guard pieces.count > 1 else { return pieces.isEmpty ? [list] : [String(pieces[0])] }
@@ -195,7 +192,7 @@ extension RelayConfiguration {
         return parts
     }
 
-    /// This machine's name, which is a device's name unless another one is given.
+    /// This machine's name, the default name of the device.
     static var hostName: String {
         var bytes = [CChar](repeating: 0, count: 256)
         let result = gethostname(&bytes, bytes.count - 1)
@@ -209,13 +206,13 @@ public typealias ServerAddress = NATS.ServerAddress
 package typealias IPLiteral = NATS.IPLiteral
 /// A proxy's address, as the configuration names it.
 public typealias ProxyAddress = NATS.ProxyAddress
-/// What a TLS connection trusts and presents.
+/// The authorities that a TLS connection trusts, and the certificate that it presents.
 public typealias TLSOptions = NATS.TLSOptions
 /// The connection's status at one moment.
 public typealias ConnectionStatus = NATS.ConnectionStatus
 /// Why the connection is not simply connected.
 public typealias ConnectionReason = NATS.ConnectionReason
-/// When to try again after a connection failed, and whether to stop.
+/// When to retry after a connection failed, and when to give up.
 public typealias ReconnectPolicy = NATS.ReconnectPolicy
 package typealias Timekeeper = NATS.Timekeeper
 package typealias SystemTime = NATS.SystemTime

@@ -13,7 +13,7 @@ public struct Envelope: Hashable, Sendable {
     /// Entries that this version does not know, in order. They are kept, and encoded again after the known ones.
     public var unknown: [MessageMap.Entry]
 
-    /// Makes an envelope.
+    /// Creates an envelope.
     public init(
         clientID: String? = nil,
         id: String,

@@ -1,27 +1,27 @@
 import NATS
 
-/// What a connection needs (Nexconn's connection parameters).
+/// The parameters of a connection (Nexconn's connection parameters).
 public final class ConnectParams {
     /// The access token, a bearer JWT.
     public var token: String
-    /// Seconds after which connecting is given up; zero or less tries until it succeeds or a reason is final.
+    /// Seconds after which connecting is given up; zero or less keeps trying until it succeeds or a reason is final.
     public var timeout = 0
 
     /// Parameters with a token and no limit.
     public init(token: String) { self.token = token }
 }
 
-// The calls of Nexconn's and RongCloud's SDKs, under their names: both tell the outcome by calling back.
+// The calls of Nexconn's and RongCloud's SDKs, under their names: both report the outcome through callbacks.
 extension RelayClient {
     /// Opens the local store, then connects with an access token.
     ///
     /// - Parameters:
-    ///   - params: the token and the limit; read before this call returns.
-    ///   - databaseOpenedHandler: called once, before the network is touched: whether the store was made anew, as at
-    ///     the first start and after damage, or why there is none. Not called when the parameters are refused.
-    ///   - completionHandler: called exactly once, with the user or the error: ``RelayError/notInitialized``,
+    ///   - params: The token and the limit; read before this call returns.
+    ///   - databaseOpenedHandler: Called once, before the network is touched: whether the store was created, as at the
+    ///     first start and after damage, or why there is none. Not called if the parameters are refused.
+    ///   - completionHandler: Called exactly once, with the user or the error: ``RelayError/notInitialized``,
     ///     ``RelayError/alreadyConnected``, ``RelayError/invalidCredentials(_:)``, ``RelayError/invalidArgument(_:)``
-    ///     for a token whose user has no possible name, ``RelayError/connection(_:)``, or ``RelayError/cancelled`` when
+    ///     for a token whose user has an invalid name, ``RelayError/connection(_:)``, or ``RelayError/cancelled`` if
     ///     the client is released first.
     public nonisolated func connect(
         params: ConnectParams,
@@ -41,13 +41,13 @@ extension RelayClient {
     /// Opens the local store, then connects with an access token.
     ///
     /// - Parameters:
-    ///   - token: a bearer JWT.
-    ///   - timeLimit: seconds after which connecting is given up; zero or less tries until it succeeds or a
+    ///   - token: A bearer JWT.
+    ///   - timeLimit: Seconds after which connecting is given up; zero or less keeps trying until it succeeds or a
     ///     reason is final.
-    ///   - dbOpened: called once, before the network is touched: ``RongCloudCode/success`` or
-    ///     ``RongCloudCode/databaseError``. Not called when the token is refused unseen.
-    ///   - success: called with the user once connected; then `error` is not called.
-    ///   - error: called with the code of what ended the attempt; then `success` is not called.
+    ///   - dbOpened: Called once, before the network is touched: ``RongCloudCode/success`` or
+    ///     ``RongCloudCode/databaseError``. Not called if the token is refused locally.
+    ///   - success: Called with the user once connected; then `error` is not called.
+    ///   - error: Called with the code of the failure; then `success` is not called.
     public nonisolated func connect(
         withToken token: String, timeLimit: Int = 0,
         dbOpened: (@Sendable (RongCloudCode) -> Void)? = nil,
@@ -64,11 +64,11 @@ extension RelayClient {
         }
     }
 
-    /// Opens the store and connects. The client may be released meanwhile, which ends the attempt.
+    /// Opens the store and connects. Releasing the client meanwhile ends the attempt.
     ///
     /// - Parameters:
-    ///   - opened: called once, before the network is touched, unless the token is refused unseen.
-    ///   - completed: called exactly once, after `opened`.
+    ///   - opened: Called once, before the network is touched, unless the token is refused locally.
+    ///   - completed: Called exactly once, after `opened`.
     private nonisolated func connect(
         token: String, timeLimit: Int, opened: @escaping @Sendable (LocalStore.Opening) -> Void,
         completed: @escaping @Sendable (Result<String, RelayError>) -> Void
@@ -93,7 +93,7 @@ extension RelayClient {
 
     private func beginSigningIn(token: String, timeLimit: Int) throws(RelayError) -> Completion<ConnectOutcome> {
         let credentials = try RelayCredentials.accessToken(token)
-        // The caller is told who has signed in.
+        // The caller is told the user's name, so there must be one.
         if credentials.user == nil, configuration.user == nil, let name = credentials.statedName {
             throw .invalidArgument(
                 "The token is for “\(name.prefix(64))”, which cannot be a user's name: that has 1 to 64 letters, digits, "

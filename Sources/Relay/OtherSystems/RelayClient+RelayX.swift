@@ -1,31 +1,31 @@
 // The calls of RelayX's SDK, under its names.
 extension RelayClient {
-    /// The keys that ``prepare(staging:opts:)`` knows.
+    /// The option keys of ``prepare(staging:opts:)``.
     public enum PreparationOption: String, CaseIterable, Sendable {
-        /// A `Bool` that changes nothing: this library never prints, and ``RelayClient/statuses`` tells more.
+        /// A `Bool` without effect: this library never prints, and ``RelayClient/statuses`` tells more.
         case debug
-        /// An array of server addresses as text, in place of RelayX's own.
+        /// An array of server addresses as strings, instead of RelayX's own.
         case servers
     }
 
-    /// A client for RelayX's network, or one with the same wire contract. Does no I/O.
+    /// A client for RelayX's network, or one with the same wire format. Does no I/O.
     ///
     /// - Parameters:
-    ///   - apiKey: the API key, a user JWT.
-    ///   - secret: its secret, an nkey seed.
-    /// - Throws: ``RelayError/invalidCredentials(_:)`` when either is empty or malformed.
+    ///   - apiKey: The API key, a user JWT.
+    ///   - secret: Its secret, an nkey seed.
+    /// - Throws: ``RelayError/invalidCredentials(_:)`` if either is empty or malformed.
     public init(apiKey: String, secret: String) throws(RelayError) {
         let configuration = RelayConfiguration(
             servers: .fixed([]), credentials: try .apiKey(apiKey, secret: secret), reconnect: .relayx, outbox: .relayx)
         self.init(Settings(configuration: configuration, isPrepared: false))
     }
 
-    /// Says which servers to use, before `connect`. Does no I/O. The last call before a connection counts.
+    /// Sets the servers, before `connect`. Does no I/O. The last call before a connection counts.
     ///
     /// - Parameters:
     ///   - staging: RelayX's staging servers, on this machine, instead of its production servers.
-    ///   - opts: see ``PreparationOption``.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for an unknown key or a value of another type.
+    ///   - opts: See ``PreparationOption``.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for an unknown key or a value of the wrong type.
     public nonisolated func prepare(staging: Bool, opts: [String: Any]) throws(RelayError) {
         var servers = try RelayConfiguration.addresses(Self.relayXServers(staging: staging))
         for (key, value) in opts {

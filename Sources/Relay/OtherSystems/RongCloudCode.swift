@@ -1,4 +1,4 @@
-/// A RongCloud error code, as its connect callbacks and its documentation use them.
+/// A RongCloud error code, as in its connect callbacks and its documentation.
 public struct RongCloudCode: Hashable, Sendable, RawRepresentable {
     /// RongCloud's number.
     public let rawValue: Int
@@ -34,9 +34,9 @@ public struct RongCloudCode: Hashable, Sendable, RawRepresentable {
     public static let proxyUnavailable = RongCloudCode(rawValue: 31_028)
     /// 31029: the user's account was deactivated.
     public static let userAbandoned = RongCloudCode(rawValue: 31_029)
-    /// 32011: the transport is gone while the application rests.
+    /// 32011: the transport is gone while the application is suspended.
     public static let transportDisconnected = RongCloudCode(rawValue: 32_011)
-    /// 32054: the connection was reset by the peer; reconnects by itself.
+    /// 32054: the connection was reset by the peer; reconnects automatically.
     public static let connectionReset = RongCloudCode(rawValue: 32_054)
     /// 33002: the local database failed.
     public static let databaseError = RongCloudCode(rawValue: 33_002)
@@ -47,17 +47,17 @@ public struct RongCloudCode: Hashable, Sendable, RawRepresentable {
 }
 
 extension RongCloudCode {
-    /// Nothing failed.
+    /// Success.
     public static let success = RongCloudCode(rawValue: 0)
     /// No answer in time.
     public static let responseTimeout = RongCloudCode(rawValue: 30_003)
-    /// The client was used before it knew its servers.
+    /// The client was used before its servers were set.
     public static let notInitialized = RongCloudCode(rawValue: 33_001)
-    /// An argument of a call is not valid.
+    /// An argument of a call is invalid.
     public static let invalidParameter = RongCloudCode(rawValue: 33_003)
-    /// Somebody else set the key at the same time.
+    /// Someone else set the key at the same time.
     public static let keyValueConflict = RongCloudCode(rawValue: 23_431)
-    /// A session of another user runs.
+    /// A session of another user is active.
     public static let alreadyConnected = RongCloudCode(rawValue: 34_001)
 
     /// The code of a call's failure.
@@ -82,7 +82,7 @@ extension RongCloudCode {
 }
 
 extension RongCloudCode {
-    /// RongCloud's code for a reason. Codes that this version does not know come out as they came in.
+    /// RongCloud's code for a reason. Unknown codes are passed through.
     public init(_ reason: ConnectionReason) {
         self =
             switch reason {
@@ -108,13 +108,13 @@ extension RongCloudCode {
             }
     }
 
-    /// The code that explains a status; nil when there is nothing to explain.
+    /// The code of a status's reason; nil if it has none.
     public init?(_ status: ConnectionStatus) {
         guard let reason = status.reason else { return nil }
         self.init(reason)
     }
 
-    /// What the code means. Texts are empty, and the limit zero, because the code does not carry them.
+    /// The meaning of the code. Texts are empty and the limit is zero, because the code does not carry them.
     public var reason: ConnectionReason {
         if self == .proxyUnavailableInNewHeaders { return .proxyUnavailable("") }
         return Self.reasons.first { RongCloudCode($0) == self } ?? .unknown(rawValue)

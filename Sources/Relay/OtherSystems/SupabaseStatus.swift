@@ -2,16 +2,16 @@ import NATS
 
 /// The client status of Supabase's realtime library.
 public enum SupabaseStatus: String, Hashable, Sendable, CaseIterable {
-    /// Not connected, and not about to be.
+    /// Neither connected nor connecting.
     case disconnected
-    /// On its way, for the first time or again.
+    /// Connecting, for the first time or again.
     case connecting
     /// Connected.
     case connected
 }
 
 extension SupabaseStatus {
-    /// Supabase's word for a connection's status.
+    /// Supabase's name for a connection's status.
     public init(_ status: ConnectionStatus) {
         self =
             switch status.state {

@@ -6,7 +6,7 @@ import NATS
 public enum SystemEvent: String, Hashable, Sendable, CaseIterable {
     /// The session's first connection is open. Once per session.
     case connected = "CONNECTED"
-    /// The session is over, by `close()` or because nothing is tried any more. Once per session.
+    /// The session is over, by `close()` or because the client has stopped trying. Once per session.
     case disconnected = "DISCONNECTED"
     /// The topic that carries the three reconnection events.
     case reconnect = "RECONNECT"
@@ -23,7 +23,7 @@ public enum SystemEvent: String, Hashable, Sendable, CaseIterable {
     /// RelayX's spelling of ``reconnectFailed``, as the seed's listeners write it.
     public static let reconn_failed = SystemEvent.reconnectFailed
 
-    /// The topic on which a RelayX listener hears this event.
+    /// The topic on which a RelayX listener receives this event.
     public var topic: String {
         switch self {
         case .reconnecting, .reconnected, .reconnectFailed, .reconnect: SystemEvent.reconnect.rawValue
@@ -44,8 +44,8 @@ extension SystemEvent {
             }
     }
 
-    /// The last RelayX event that a client in this status has seen; nil before the first one of a session, and while it
-    /// rests in the background, for which RelayX has no word.
+    /// The last RelayX event for a client in this status; nil before the first one of a session, and while it is
+    /// suspended, for which RelayX has no event.
     public init?(_ status: ConnectionStatus) {
         switch status.state {
         case .initialized, .connecting, .suspended: return nil

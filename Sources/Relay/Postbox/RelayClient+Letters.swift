@@ -1,16 +1,16 @@
-// New letters as they come, and letters that are deleted, with the calls of Sudo's relay.
+// Subscribing to new letters and deleting letters, with the calls of Sudo's relay.
 extension RelayClient {
-    /// New letters from now on, through any outage where ``RelayConfiguration/subscriptions`` does not say otherwise.
-    /// What came while there was no connection comes before the status is `connected` again.
+    /// New letters from now on, through any outage unless ``RelayConfiguration/subscriptions`` says otherwise. Letters
+    /// missed during an outage arrive before the status is `connected` again.
     ///
-    /// - Parameter onScreenOnly: whether the subscription is for a view, and is let go while that is off the screen:
-    ///   ``Subscription/setOnScreen(_:)`` tells it. It begins on the screen.
+    /// - Parameter onScreenOnly: Whether the subscription is for a view and ends while that is off the screen
+    ///   (``Subscription/setOnScreen(_:)``). It starts on the screen.
     public func postboxMessages(onScreenOnly: Bool = false) throws(RelayError) -> PostboxEvents {
         let user = try postboxOwner()
         let opening = keepsMessages ? openingStore() : nil
         let words = Letters.words(for: user, configuration.subscriptions) { [weak self] letters in
             let letters = await self?.withPersonas(letters) ?? letters
-            // Letters are few, and what finds no room in the store comes with the next list: nobody waits for it.
+            // Letters are few, and any without room in the store come with the next list, so nothing waits for it.
             await opening?.value?.offer(letters.map { .letter(KeptLetter($0)) })
             return letters
         }
@@ -23,9 +23,9 @@ extension RelayClient {
     /// Calls back for every new letter in any of the user's postboxes, as Sudo's relay does.
     ///
     /// - Parameters:
-    ///   - statusChangeHandler: hears the subscription's status, `initialized` first.
-    ///   - resultHandler: hears the letters, one after the other, and `invalidMessage` for each that cannot be read.
-    /// - Returns: keep it: the subscription ends with the last reference, or with `cancel()`.
+    ///   - statusChangeHandler: Receives the subscription's status, `initialized` first.
+    ///   - resultHandler: Receives the letters one by one, and `invalidMessage` for each that cannot be read.
+    /// - Returns: A token to retain: the subscription ends with the last reference, or with `cancel()`.
     public func subscribeToMessageCreated(
         statusChangeHandler: (@Sendable (PlatformSubscriptionStatus) -> Void)? = nil,
         resultHandler: @escaping @Sendable (Result<PostboxMessage, RelayError>) -> Void
@@ -48,9 +48,9 @@ extension RelayClient {
 
     /// Deletes a letter.
     ///
-    /// - Returns: its identifier.
-    /// - Throws: ``RelayError/notFound(_:)`` when it is gone already; ``RelayError/timeout(_:)`` or
-    ///   ``RelayError/connection(_:)`` when the server's answer did not come, and it may be gone.
+    /// - Returns: Its identifier.
+    /// - Throws: ``RelayError/notFound(_:)`` if it is gone already; ``RelayError/timeout(_:)`` or
+    ///   ``RelayError/connection(_:)`` if the server's answer is missing, so that the letter may be gone.
     @discardableResult
     public func deleteMessage(withMessageId id: String) async throws(RelayError) -> String {
         let deletion = try await deleteMessages(withMessageIds: [id])
@@ -60,8 +60,8 @@ extension RelayClient {
 
     /// Deletes up to 25 letters, as Sudo's relay does.
     ///
-    /// - Returns: the identifiers, in the order passed; every letter is gone.
-    /// - Throws: a ``BulkDeletion`` unless all were deleted. It says which are gone, which remain, and why; none is
+    /// - Returns: The identifiers, in the order passed; every letter is gone.
+    /// - Throws: A ``BulkDeletion`` unless all were deleted. It says which are gone, which remain, and why; none is
     ///   deleted if there are more than 25, or without a connection.
     @discardableResult
     public func bulkDeleteMessage(withMessageIds ids: [String]) async throws(BulkDeletion) -> [String] {
@@ -76,14 +76,14 @@ extension RelayClient {
         return deletion.deleted
     }
 
-    /// Deletes any number of letters, many at a time. Where the task is cancelled or the connection lost, what has not
-    /// been sent yet is not deleted, and what has been is waited for.
+    /// Deletes any number of letters, many at a time. If the task is cancelled or the connection lost, no further
+    /// deletions are sent, and those in flight are awaited.
     ///
     /// - Parameters:
-    ///   - ids: their identifiers.
-    ///   - progress: hears how many of them have come to their end, one after the other.
-    /// - Returns: which were deleted, which not and of which it is not known, each with its reason.
-    /// - Throws: ``RelayError/notConnected``, or what keeps the server from deleting any.
+    ///   - ids: Their identifiers.
+    ///   - progress: Receives the number of completed deletions after each.
+    /// - Returns: The deleted letters, and the others or unknown ones, each with its reason.
+    /// - Throws: ``RelayError/notConnected``, or the reason why the server cannot delete any.
     public nonisolated func deleteMessages(
         withMessageIds ids: [String], progress: (@Sendable (_ ended: Int) -> Void)? = nil
     ) async throws(RelayError) -> BulkDeletion {
@@ -104,7 +104,7 @@ extension RelayClient {
                     letters.jetStream.connection.isOpen
                 {
                     let index = begun
-                    // A task of its own, which no cancellation reaches: nobody would know what became of the letter.
+                    // A separate task, out of reach of a cancellation that would leave the letter's fate unknown.
                     group.addTask { await Task { (index, await letters.delete(ids[index], of: incarnation)) }.value }
                     begun += 1
                 }
@@ -116,7 +116,7 @@ extension RelayClient {
         }
         let reason: RelayError = Task.isCancelled ? .cancelled : .notConnected
         let deletion = BulkDeletion(of: ids, answers: answers, unasked: reason)
-        // What the network does not have any more goes here too.
+        // Letters that the network no longer has are removed here too.
         await keptStore()?.forgetLetters(deletion.gone)
         return deletion
     }

@@ -1,20 +1,20 @@
 // The postbox, with the calls of Sudo's relay.
 extension RelayClient {
-    /// The most letters a page may hold.
+    /// The most letters on a page.
     public static let maximumPage = LetterPage.maximumLimit
 
     /// Lists letters: of all the user's postboxes and oldest first, as Sudo's relay does, or of one, or newest first.
     ///
     /// - Parameters:
-    ///   - limit: most letters, 1 to 100; nil for one. Letters of many MiB end a page before.
-    ///   - nextToken: where an earlier page of the same order ended; nil for the list's beginning. Letters that come or
-    ///     go between two pages have none of the others skipped or repeated; in a list that begins with the newest,
-    ///     those that come are on no later page.
-    ///   - postbox: only this one's letters; nil for all.
-    ///   - order: which comes first.
-    /// - Returns: the letters, and the next page's token when there are more.
+    ///   - limit: The most letters, 1 to 100; nil for one. Letters of many MiB end a page earlier.
+    ///   - nextToken: Where an earlier page of the same order ended; nil for the list's beginning. Letters that arrive
+    ///     or are deleted between two pages skip or repeat no others; in a list that begins with the newest, new ones
+    ///     are on no later page.
+    ///   - postbox: Limits the list to this postbox; nil for all.
+    ///   - order: The list's order.
+    /// - Returns: The letters, and the next page's token if there are more.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the limit and the postbox's name, ``RelayError/invalidToken``,
-    ///   which a token of the other order is too, ``RelayError/notConnected``, or the server's refusal.
+    ///   also for a token of the other order, ``RelayError/notConnected``, or the server's refusal.
     public func listMessages(
         limit: Int? = nil, nextToken: String? = nil, postbox: String? = nil, order: LetterOrder = .oldestFirst
     ) async throws(RelayError) -> ListOutput<PostboxMessage> {
@@ -32,17 +32,16 @@ extension RelayClient {
         return page
     }
 
-    /// Letters that this machine keeps, connected or not: those that lists and subscriptions have brought.
-    /// Waits for the opening of the local store and for nothing else.
+    /// Lists letters stored on this machine, connected or not: the results of earlier lists and subscriptions. Waits
+    /// only for the local store to open.
     ///
     /// - Parameters:
-    ///   - limit: most letters, 1 to 100; nil for one.
-    ///   - nextToken: where an earlier page of the same order ended, this call's or
-    ///     ``listMessages(limit:nextToken:postbox:order:)``'s; nil for the list's beginning.
-    ///   - postbox: only this one's letters; nil for all.
-    ///   - order: which comes first.
-    /// - Returns: the page, and as of when it is; nil where the configuration's store is no file, or could not be
-    ///   opened.
+    ///   - limit: The most letters, 1 to 100; nil for one.
+    ///   - nextToken: Where an earlier page of the same order ended, of this call or of
+    ///     ``listMessages(limit:nextToken:postbox:order:)``; nil for the list's beginning.
+    ///   - postbox: Limits the list to this postbox; nil for all.
+    ///   - order: The list's order.
+    /// - Returns: The page and its date; nil if the configuration's store is no file, or could not be opened.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidToken``, ``RelayError/storage(_:)``.
     public func keptLetters(
         limit: Int? = nil, nextToken: String? = nil, postbox: String? = nil, order: LetterOrder = .oldestFirst
@@ -52,7 +51,7 @@ extension RelayClient {
             limit: limit ?? 1, nextToken: nextToken, postbox: postbox, owner: user ?? "", order: order)
     }
 
-    /// Has the local store keep something within a moment, where there is one.
+    /// Writes changes into the local store within a moment, if there is one.
     func keep(_ changes: StoreChange...) async {
         guard !changes.isEmpty, let store = await keptStore() else { return }
         await store.append([], changes)
@@ -60,28 +59,27 @@ extension RelayClient {
 
     /// Reads one letter.
     ///
-    /// - Parameter id: a ``PostboxMessage``'s, of this user's.
-    /// - Throws: ``RelayError/notFound(_:)`` when it is gone, or is no letter of this user's;
-    ///   ``RelayError/invalidMessage(_:)`` for one that cannot be read, ``RelayError/notConnected``, or the server's
-    ///   refusal.
+    /// - Parameter id: A ``PostboxMessage``'s, of this user's.
+    /// - Throws: ``RelayError/notFound(_:)`` if it is gone or no letter of this user's;
+    ///   ``RelayError/invalidMessage(_:)`` if it cannot be read, ``RelayError/notConnected``, or the server's refusal.
     public func postboxMessage(withMessageId id: String) async throws(RelayError) -> PostboxMessage {
         let found = try await inLetters { letters throws(RelayError) in try await letters.letter(id) }
         guard case .readable(let letter) = found else { throw .invalidMessage("the letter \(id) is not readable") }
         return await withPersonas([letter]).first ?? letter
     }
 
-    /// How many letters each postbox holds, by its identifier.
+    /// The number of letters in each postbox, by its identifier.
     public func countMessages() async throws(RelayError) -> [String: Int] {
         try await inLetters { letters throws(RelayError) in try await letters.counts() }
     }
 
     // MARK: Steps
 
-    /// How long letters wait for the network's word to whom their postboxes belong, and how long that is listened for.
+    /// How long letters wait for the personas of their postboxes, and how long an answer may take otherwise.
     private static let personaLimits = (wait: Duration.seconds(2), answer: Duration.seconds(10))
 
-    /// Letters with the personas to which their postboxes belong. Where the network does not say, it is as it was when
-    /// it last did, or they are the owner's.
+    /// Adds to letters the personas of their postboxes. If the network does not answer, those are the last known ones,
+    /// or the owner.
     func withPersonas(_ letters: [PostboxMessage]) async -> [PostboxMessage] {
         guard let link, let owner = user, owner.isSubjectToken else { return letters }
         let unknown = personas.unknownPostboxes(of: letters)
@@ -90,7 +88,7 @@ extension RelayClient {
             let answer = await Self.postboxes(of: owner, over: link, within: Self.personaLimits.wait)
             await heard(answer, about: unknown, over: link)
         } else if personas.beginAskingAside() {
-            // It is as if it were gone: one question at a time goes on, and no letter waits for it.
+            // The host seems to be gone: keep asking, one question at a time, but without a letter waiting.
             Task { [weak self] in
                 let answer = await Self.postboxes(of: owner, over: link, within: Self.personaLimits.answer)
                 await self?.heard(answer, about: unknown, over: link, isAside: true)
@@ -102,15 +100,14 @@ extension RelayClient {
         return personas.assigned(to: letters, of: owner)
     }
 
-    /// The postboxes as the network says them; nil where it does not in time.
+    /// The postboxes according to the network; nil if it does not answer in time.
     private static func postboxes(of owner: String, over link: LiveLink, within limit: Duration) async -> [Postbox]? {
         guard let connection = link.connection else { return nil }
         let register = PostboxServiceClient(owner: owner, connection: connection, timeLimit: limit)
         return try? await register.postboxes(of: nil)
     }
 
-    /// Takes in which postboxes there are, or that the network does not say. What comes over an earlier connection is
-    /// about none of this one's.
+    /// Handles the network's answer or the lack of one. An answer over an earlier connection is ignored.
     private func heard(
         _ answer: [Postbox]?, about asked: Set<String>, over link: LiveLink, isAside: Bool = false
     ) async {
@@ -119,8 +116,8 @@ extension RelayClient {
         if let answer { await told(answer, about: asked) } else { personas.expectNoAnswer() }
     }
 
-    /// Reads the letters, for which a resting connection comes back. A new user has none yet, until the network is
-    /// asked for the postboxes.
+    /// Reads letters, for which an idle connection returns. A new user has none until the network is asked for the
+    /// postboxes.
     func inLetters<Value: Sendable>(
         _ read: @Sendable (Letters) async throws(RelayError) -> Value
     ) async throws(RelayError) -> Value {

@@ -1,16 +1,16 @@
-/// What a user lets others see of itself in the topics that both are in.
+/// What a user shows of themselves in shared topics.
 public enum Presence: Hashable, Sendable {
-    /// The person is there.
+    /// The person is present.
     case here
     /// The person is away, with a text that says why or until when; it may be empty.
     case away(String)
 
-    /// Most characters of an away text.
+    /// The most characters of an away text.
     public static let maximumTextLength = 200
-    /// Most bytes of an away text, in UTF-8.
+    /// The most bytes of an away text, in UTF-8.
     static let maximumTextBytes = 800
 
-    /// Why it cannot be said; nil where it can.
+    /// Why it is invalid, if it is.
     package var mistake: String? {
         guard case .away(let text) = self,
             text.utf8.count > Self.maximumTextBytes || text.count > Self.maximumTextLength
@@ -22,11 +22,11 @@ public enum Presence: Hashable, Sendable {
 
 /// A user who is in a topic.
 public struct PresentUser: Hashable, Sendable {
-    /// The name, which is proven: the network lets nobody write under another one's.
+    /// The name, which is authenticated: the network lets no one write under another name.
     public let name: String
-    /// Here, where any device of the user is; otherwise what the device said that was heard of last.
+    /// Here, if any device of the user is; otherwise the newest state of any device.
     public let presence: Presence
-    /// Whether the user types a line for the topic, on any device, as far as was heard a moment ago.
+    /// Whether the user was typing a line for the topic, on any device, a moment ago.
     public let isTyping: Bool
 
     /// Creates a user.
@@ -37,13 +37,13 @@ public struct PresentUser: Hashable, Sendable {
     }
 }
 
-/// Who is in a topic.
+/// The users in a topic.
 public struct PresenceRoster: Hashable, Sendable {
-    /// The users by name, the own one among them where it appears there.
+    /// The users by name, including this client's own if it appears there.
     public let users: [PresentUser]
-    /// Whether the network has told it: not without a connection, and not on a network that keeps no presence.
+    /// Whether the network has reported it: not without a connection, and not on a network without presence.
     public let isKnown: Bool
-    /// Whether there are more than ``users`` has: nobody can look at so many, and a flood of them is bounded.
+    /// Whether there are more users than in ``users``, which is limited against floods.
     public let isTruncated: Bool
 
     /// Creates a roster.
@@ -53,24 +53,24 @@ public struct PresenceRoster: Hashable, Sendable {
         self.isTruncated = isTruncated
     }
 
-    /// What is known without a connection.
+    /// The roster without a connection.
     public static let unknown = PresenceRoster(users: [], isKnown: false)
 }
 
-/// How presence is kept.
+/// The limits and intervals of presence.
 public struct PresencePolicy: Hashable, Sendable {
-    /// In how many topics a user appears at most. Each costs an entry that is written again with every ``renewal``.
+    /// The most topics in which a user appears. Each costs an entry that is renewed every ``renewal``.
     public var topics: Int
-    /// How often the own entries are written again.
+    /// How often the client's own entries are renewed.
     public var renewal: Duration
-    /// How long an entry counts after it was written; the network forgets it after 90 s.
+    /// How long an entry counts after it was written; the network drops it after 90 s.
     public var lifetime: Duration
-    /// Whether ``RelayClient/setTyping(in:)`` tells others anything.
+    /// Whether ``RelayClient/setTyping(in:)`` tells others.
     public var announcesTyping: Bool
 
-    /// A typing person is told of at most this often while the keys go on.
+    /// The shortest time between two reports of a typing person.
     public static let typingInterval = Duration.seconds(4)
-    /// How long a person counts as typing who is not heard of again.
+    /// How long a person counts as typing after the last report.
     public static let typingLifetime = Duration.seconds(6)
 
     /// Creates a policy; no less than one topic and a millisecond.

@@ -1,57 +1,56 @@
 import NATS
 
-/// What this client lets others see of its user, and what of it is to be written, as a value.
+/// What this client shows of its user, and which entries must be written, as a value.
 struct PresenceAnnouncement: Sendable {
     struct Write: Hashable, Sendable {
         var topic: String
-        /// What it says; nil withdraws it.
+        /// Nil withdraws the entry.
         var presence: Presence?
-        /// Whether it says that the person types there.
+        /// Whether it reports the person as typing.
         var isTyping = false
     }
 
     private struct Typing: Sendable {
         let topic: String
-        /// When that was last to be told.
+        /// When that was last to be reported.
         var marked: ContinuousClock.Instant
     }
 
-    /// What the network has of a topic.
+    /// The network's entry for a topic.
     private struct Entry: Hashable, Sendable {
         var presence: Presence
-        /// When the person's typing was told with it; nil where it was not.
+        /// When it reported the person as typing; nil if it did not.
         var marked: ContinuousClock.Instant?
     }
 
-    /// Who calls every ``PresencePolicy/typingInterval`` may be so much too early, by another clock or on a busy
-    /// machine; the call counts when the time has come. An earlier one tells nothing new.
+    /// A call every ``PresencePolicy/typingInterval`` may be this much too early, by another clock or on a busy
+    /// machine; it then counts once the time has come. An earlier call reports nothing new.
     static let typingEarliness = Duration.seconds(1)
 
-    /// Which of the user's devices this is: two clients of one user each have their own entries.
+    /// The user's device: two clients of one user each have their own entries.
     let device: String
-    /// What others see.
     var presence = Presence.here
     /// Where others see it, the most important topic first.
     var topics: [String] = []
-    /// What the network has by now, of this user.
+    /// The network's present entries of this user.
     private var written: [String: Entry] = [:]
     private var user: String?
     private var typing: Typing?
 
     init(device: String) { self.device = device }
 
-    /// What is to be written now.
+    /// The entries to write now.
     ///
     /// - Parameters:
-    ///   - user: as whom.
-    ///   - granted: the topics that the network grants this user; nil where it does not say.
-    ///   - limit: in how many topics at most.
-    ///   - renews: whether entries are written again that the network has already.
-    ///   - now: the time.
+    ///   - user: The user to write as.
+    ///   - granted: The topics that the network grants this user; nil if it does not say.
+    ///   - limit: The most topics.
+    ///   - renews: Whether to rewrite entries that the network has already.
+    ///   - now: The present moment.
     mutating func writes(
         as user: String, granted: [String]?, limit: Int, renews: Bool, at now: ContinuousClock.Instant
     ) -> [Write] {
-        // Another user's entries are out of reach; they end by themselves.
+        // Another user's entries are out of reach and will expire.
         if self.user != user { written = [:] }
         self.user = user
         var wanted: [String] = []
@@ -64,7 +63,7 @@ struct PresenceAnnouncement: Sendable {
         for topic in wanted {
             let entry = Entry(presence: presence, marked: marked(in: topic, at: now))
             entries[topic] = entry
-            // One that tells of typing was written a moment ago. Renewed, it would tell that the typing went on.
+            // An entry that reports typing is recent. Renewing it would report that the typing continues.
             guard written[topic] != entry || renews && entry.marked == nil else { continue }
             writes.append(Write(topic: topic, presence: presence, isTyping: entry.marked != nil))
         }
@@ -77,9 +76,9 @@ struct PresenceAnnouncement: Sendable {
         return typing.marked
     }
 
-    /// The person has typed in a topic; nil where the person types no more.
+    /// The person is typing in a topic, or, for nil, no longer.
     ///
-    /// - Returns: when that is to be told: now, or a little later by ``goOnTyping(at:)``; nil where others know it.
+    /// - Returns: When to report that: now, or a little later by ``goOnTyping(at:)``; nil if others know it.
     mutating func setTyping(
         in topic: String?, at now: ContinuousClock.Instant
     ) -> ContinuousClock.Instant? {
@@ -95,22 +94,22 @@ struct PresenceAnnouncement: Sendable {
         return now
     }
 
-    /// Tells of the typing once more, unless that has ended.
+    /// Reports typing again unless it has ended.
     mutating func goOnTyping(at now: ContinuousClock.Instant) {
         guard let typing, now >= typing.marked + PresencePolicy.typingInterval else { return }
         self.typing?.marked = now
     }
 
-    /// Forgets where the person types. The next key tells it.
+    /// Forgets where the person types, until the next key.
     mutating func forgetTyping() { typing = nil }
 
-    /// What is to be written when the user is seen no more.
+    /// The entries to write when the user disappears.
     mutating func withdrawal() -> [Write] {
         defer { written = [:] }
         return written.keys.sorted().map { Write(topic: $0) }
     }
 
-    /// Whether a topic lies within what the network grants.
+    /// Whether the network grants a topic.
     static func isGranted(_ topic: String, _ granted: [String]?) -> Bool {
         granted?.contains { SubjectPattern.covers($0, topic) } ?? true
     }

@@ -1,14 +1,14 @@
 import NATS
 import NIOCore
 
-/// Who is where: drives ``PresenceMachine`` over the present connection. Belongs to the client's isolation.
+/// Presence: drives ``PresenceMachine`` over the present connection. Belongs to the client's isolation.
 final class PresenceDriver {
     private var machine = PresenceMachine()
     private var readers: [String: AsyncStream<PresenceRoster>.Continuation] = [:]
     private var reading: [String: Task<Void, Never>] = [:]
     private var timers = TimerSet<PresenceMachine.TimerID>()
 
-    /// Entries that are taken in together.
+    /// The most entries handled together.
     private static let batch = 500
 
     deinit {
@@ -17,12 +17,12 @@ final class PresenceDriver {
         for reader in readers.values { reader.finish() }
     }
 
-    /// Whether the network keeps presence; nil while that is not known.
+    /// Whether the network has presence; nil while unknown.
     var isAvailable: Bool? { machine.isAvailable }
-    /// Whether the user is to be seen anywhere, or anybody is watched.
+    /// Whether the user appears anywhere, or anyone is watched.
     var isInUse: Bool { machine.isInUse }
 
-    /// When the next entry of a watched topic ends, or its user's typing; nil if nothing does.
+    /// When the next entry of a watched topic, or its user's typing, expires; nil if none does.
     func nextEnd(of topic: String) -> ContinuousClock.Instant? { machine.nextEnd(of: topic) }
 
     /// The roster of a topic, now and whenever it changes; nil if too many topics are watched.
@@ -43,10 +43,10 @@ final class PresenceDriver {
         handle(.readerLeft(id: id, topic: topic), for: client)
     }
 
-    /// Takes in an event, and carries out what follows from it.
+    /// Feeds the machine an event and carries out its actions.
     ///
-    /// - Parameter link: the connection that is spoken over; the present one if nil.
-    /// - Returns: whether anything was written that has yet to leave.
+    /// - Parameter link: The connection to use; nil for the present one.
+    /// - Returns: Whether anything was written that has yet to leave.
     @discardableResult
     func handle(_ event: PresenceMachine.Event, over link: LiveLink? = nil, for client: isolated RelayClient) -> Bool {
         let configuration = client.configuration
@@ -78,7 +78,7 @@ final class PresenceDriver {
         }
     }
 
-    /// - Parameter link: hears the network's answer to the first of them; nil leaves all without one.
+    /// - Parameter link: Receives the network's answer to the first of them; nil asks for none.
     private static func write(
         _ writes: [PresenceAnnouncement.Write], of user: String, _ device: String, _ jetStream: JetStream,
         asksThrough link: LiveLink?
@@ -112,7 +112,7 @@ final class PresenceDriver {
         Task { await read(topic, over: link) }
     }
 
-    /// Reads the entries of a topic until the task is cancelled, which happens at the connection's end at the latest.
+    /// Reads the entries of a topic until the task is cancelled, at the latest when the connection ends.
     private static func read(_ topic: String, over link: LiveLink) async {
         guard let jetStream = link.jetStream else { return }
         while !Task.isCancelled, jetStream.connection.isOpen {
@@ -120,11 +120,11 @@ final class PresenceDriver {
                 try await read(topic, over: link, jetStream)
             } catch {
                 if let answer = PresenceMachine.Answer(error) {
-                    // It is begun anew where the network is asked again.
+                    // Reading starts again when the network is asked again.
                     if !Task.isCancelled { await report(.answered(answer), of: link) }
                     return
                 }
-                // A consumer that is lost while the connection is open is made anew.
+                // A consumer that is lost while the connection is open is created again.
             }
             do { try await link.surroundings.clock.sleep(for: .seconds(1)) } catch { return }
         }
@@ -140,15 +140,15 @@ final class PresenceDriver {
         guard !Task.isCancelled else { return }
         await report(.watched(topic: topic), of: link)
         var listed = messages.initiallyPending ?? 0
-        // Those that were there are taken in together: their times of writing tell how old each of them is.
+        // Existing entries are handled together, since only their times of writing show how old each is.
         var items: [PresenceTable.Item] = []
         if listed == 0 { await report(.heard(items, topic: topic), of: link) }
         let limits = LiveConsumer.BatchLimits(count: batch)
         while let batch = try await messages.nextBatch(limits, isolation: nil) {
             for message in batch {
                 if let item = PresenceTable.Item(message, isListed: listed > 0) { items.append(item) }
-                // An entry that is replaced before its delivery never arrives, so the count alone cannot tell the end
-                // of the list; the last one has nothing pending behind it.
+                // An entry that is replaced before its delivery never arrives, so the count alone does not show the end
+                // of the list; the last one has nothing pending after it.
                 listed = message.pending == 0 ? 0 : listed > 0 ? listed - 1 : 0
             }
             guard !Task.isCancelled else { return }
@@ -164,7 +164,7 @@ final class PresenceDriver {
 }
 
 extension PresenceTable.Item {
-    /// Reads a stored message; nil for one that means nothing.
+    /// Decodes a stored message; nil if it is no valid entry.
     init?(_ message: StoredMessage, isListed: Bool) {
         guard let entry = PresenceEntry(KeyValueEntry(message)) else { return nil }
         self.init(entry: entry, time: message.time.nanoseconds, isListed: isListed)

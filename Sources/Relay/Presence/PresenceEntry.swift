@@ -1,24 +1,23 @@
 import NATS
 
-/// One entry of the bucket `relay_here`: what one device of a user says in one topic.
+/// One entry of the bucket `relay_here`: the presence of one device of a user in one topic.
 ///
-/// The key is `<user>.<device>.<topic>`. The network's imports let a user write only below its own name, and read what
-/// ends in a topic that it may read; so the first token proves whose entry it is, and nobody learns who is in a topic
-/// that was not granted. The value is JSON, `{"state":"here"}` or `{"state":"away","text":…}`, with `"typing":true`
-/// while the person types there. What else it has is passed over.
+/// The key is `<user>.<device>.<topic>`. The network's imports let users write only below their own names, and read
+/// only keys that end in a topic they may read; so the first token authenticates the user, and no one learns who is in
+/// a topic without access to it. The value is JSON, `{"state":"here"}` or `{"state":"away","text":…}`, with
+/// `"typing":true` while the person types there. Other fields are ignored.
 struct PresenceEntry: Hashable, Sendable {
     static let bucket = NetworkNames.presence
     /// The stream that holds it.
     static let stream = NetworkNames.stream(ofBucket: bucket)
-    /// The largest value that is read.
+    /// The largest value accepted.
     static let maximumBytes = 2_048
 
-    /// Who says it.
     var user: String
     var device: String
-    /// What it says; nil where it has left.
+    /// Nil if the device has left.
     var presence: Presence?
-    /// Whether the person types a line for the topic.
+    /// Whether the person is typing a line for the topic.
     var isTyping: Bool
 
     static func subject(user: String, device: String, topic: String) -> String {
@@ -34,7 +33,7 @@ struct PresenceEntry: Hashable, Sendable {
         self.isTyping = isTyping
     }
 
-    /// Reads a stored entry; nil for one that means nothing.
+    /// Decodes a stored entry; nil if it is invalid.
     init?(_ entry: KeyValueEntry) {
         let tokens = entry.key.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard tokens.count == 3, tokens[1].utf8.count <= 64, let user = Self.user(ofKey: tokens[0]) else { return nil }
@@ -50,7 +49,7 @@ struct PresenceEntry: Hashable, Sendable {
         isTyping = value["typing"]?.boolValue == true
     }
 
-    /// What a device says, as it is stored.
+    /// The stored value of a device's presence.
     static func value(_ presence: Presence, isTyping: Bool = false) -> [UInt8] {
         var map: MessageMap = [:]
         switch presence {
@@ -71,14 +70,14 @@ struct PresenceEntry: Hashable, Sendable {
         }
     }
 
-    /// A text of others, no longer than one may write.
+    /// Cuts another user's text to the permitted length.
     private static func shortened(_ text: String) -> String {
         var text = String(text.prefix(Presence.maximumTextLength))
         while text.utf8.count > Presence.maximumTextBytes { text.unicodeScalars.removeLast() }
         return text
     }
 
-    /// The user whose key it is: the other way round of ``SessionClaim/key(for:)``.
+    /// The user of a key: the inverse of ``SessionClaim/key(for:)``.
     static func user(ofKey key: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = key.utf8

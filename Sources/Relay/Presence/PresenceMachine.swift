@@ -1,27 +1,27 @@
 import NATS
 
-/// What a client tells others of its own user, and whom it watches, as a pure value: events in, actions out.
+/// What a client shows of its own user and which topics it watches, as a pure value: events in, actions out.
 struct PresenceMachine: Sendable {
     enum TimerID: Hashable, Sendable {
-        /// Writing the own entries again.
+        /// Renewing the client's own entries.
         case renewal
         /// The end of an entry in a topic, or of its user's typing.
         case expiry(topic: String)
         /// Asking a network again that had no presence.
         case retry
-        /// Telling once more that the person types.
+        /// Reporting again that the person types.
         case typing
     }
 
-    /// The network's answer to an entry that is written or watched.
+    /// The network's answer to an entry that was written or watched.
     enum Answer: Hashable, Sendable {
-        /// It keeps presence.
+        /// It has presence.
         case kept
-        /// It keeps none of this user, at least for now: a server that has just started gets its bucket a moment later,
-        /// and what is not permitted can be permitted later.
+        /// It has none for this user, at least for now: a server that has just started gets its bucket a moment later,
+        /// and permissions can change.
         case missing
 
-        /// The meaning of a failure; nil if it says nothing of presence.
+        /// The meaning of a failure; nil if it says nothing about presence.
         init?(_ error: NATSError) {
             switch error {
             case .noResponders, .publishNotPermitted: self = .missing
@@ -31,44 +31,44 @@ struct PresenceMachine: Sendable {
         }
     }
 
-    /// What decisions rest on beside the event.
+    /// The circumstances of a decision.
     struct Circumstances: Sendable {
         var now: ContinuousClock.Instant
-        /// The user that the client is signed in as, or nil if not known.
+        /// The signed-in user; nil if unknown.
         var user: String?
-        /// The topics that the network grants, or nil if it does not say.
+        /// The topics that the network grants; nil if it does not say.
         var granted: [String]?
         var policy: PresencePolicy
     }
 
     enum Event: Sendable {
-        /// The user is to be seen in these topics, and in no others.
+        /// The user should appear in these topics and no others.
         case appeared(in: [String])
         /// The user's own presence has changed.
         case said(Presence)
-        /// The person types in a topic, or nowhere.
+        /// The person is typing in a topic, or nowhere.
         case typed(in: String?)
-        /// A connection is open over which everything else is restored.
+        /// A connection is open and everything else on it restored.
         case opened
-        /// The connection ends. Others are told if this side wants the end and can still say so.
+        /// The connection ends. Others are told if this side ends it and can still say so.
         case closed(tellsOthers: Bool)
-        /// The network has shown whether it keeps presence.
+        /// The network has shown whether it has presence.
         case answered(Answer)
-        /// A timer has reached its moment.
+        /// A timer fired.
         case timerFired(TimerID)
-        /// A reader of a topic's roster has come.
+        /// A topic's roster has a new reader.
         case readerCame(id: String, topic: String)
         /// A reader has left.
         case readerLeft(id: String, topic: String)
-        /// The network hands out a topic's entries from now on.
+        /// The network delivers a topic's entries from now on.
         case watched(topic: String)
-        /// Entries of a topic have come.
+        /// Entries of a topic have arrived.
         case heard([PresenceTable.Item], topic: String)
     }
 
     enum Action: Hashable, Sendable {
-        /// Write these entries at once, in order, and report the network's answer to the first of them if `asks`. What
-        /// cannot be written now is written with the next renewal.
+        /// Write these entries at once, in order, and report the network's answer to the first of them if `asks`.
+        /// Entries that cannot be written now are written with the next renewal.
         case write([PresenceAnnouncement.Write], user: String, device: String, asks: Bool)
         /// Read a topic's entries over the present connection.
         case read(topic: String)
@@ -76,40 +76,40 @@ struct PresenceMachine: Sendable {
         case stop(topic: String)
         /// Report ``Event/timerFired(_:)`` at this moment.
         case startTimer(TimerID, at: ContinuousClock.Instant)
-        /// Forget a timer.
+        /// Cancel a timer.
         case cancelTimer(TimerID)
-        /// Hand these readers a roster.
+        /// Pass a roster to these readers.
         case tell(readers: Set<String>, PresenceRoster)
     }
 
     private struct Watch {
         var table: PresenceTable
         var readers: Set<String> = []
-        /// Whether its entries are read over the present connection.
+        /// Whether its entries are being read over the present connection.
         var isRead = false
-        /// The moment of the timer that runs for it.
+        /// The moment of its running timer.
         var expiry: ContinuousClock.Instant?
-        /// When that fired last.
+        /// When that last fired.
         var lastExpiry: ContinuousClock.Instant?
-        /// The roster that readers have.
+        /// The readers' present roster.
         var told = PresenceRoster.unknown
     }
 
     /// The network over a connection on which everything else is restored.
     private struct Network {
-        /// Whether it keeps presence; nil while that is not known.
+        /// Whether it has presence; nil while unknown.
         var isAvailable: Bool?
-        /// Whether it was missing for something since it was asked for everything.
+        /// Whether presence was missing for any entry since all were requested.
         var hasMissed = false
-        /// How often it was missing without a break.
+        /// How often in a row it was missing.
         var misses = 0
-        /// Whether the timer runs that writes the own entries again.
+        /// Whether the renewal timer is running.
         var isRenewing = false
     }
 
-    /// Topics that are watched at most: each is a consumer on the server.
+    /// The most topics watched: each is a consumer on the server.
     static let watchLimit = 64
-    /// The least time between two looks for ends, however many entries and typing people a topic has.
+    /// The shortest time between two checks for expired entries, however many a topic has.
     static let expiryPause = Duration.milliseconds(250)
 
     private var announcement: PresenceAnnouncement
@@ -118,24 +118,24 @@ struct PresenceMachine: Sendable {
     private var network: Network?
     private var output: [Action] = []
 
-    /// - Parameter device: which of the user's devices this is.
+    /// - Parameter device: The user's device.
     init(device: String = UniqueToken.next()) { announcement = PresenceAnnouncement(device: device) }
 
-    /// Whether the network keeps presence; nil while that is not known.
+    /// Whether the network has presence; nil while unknown.
     var isAvailable: Bool? { network?.isAvailable }
 
-    /// Whether the user is to be seen anywhere, or anybody is watched.
+    /// Whether the user appears anywhere, or anyone is watched.
     var isInUse: Bool { !watches.isEmpty || !announcement.topics.isEmpty }
 
     /// Whether one more topic may be watched; one that is watched already costs nothing more.
     func mayWatch(_ topic: String) -> Bool { watches[topic] != nil || watches.count < Self.watchLimit }
 
-    /// When the next entry of a watched topic ends, or its user's typing; nil if nothing does.
+    /// When the next entry of a watched topic, or its user's typing, expires; nil if none does.
     func nextEnd(of topic: String) -> ContinuousClock.Instant? { watches[topic]?.table.nextExpiry }
 
-    /// Takes in an event.
+    /// Handles an event.
     ///
-    /// - Returns: the actions, in order.
+    /// - Returns: The actions, in order.
     mutating func handle(_ event: Event, _ around: Circumstances) -> [Action] {
         output.removeAll(keepingCapacity: true)
         switch event {
@@ -176,7 +176,7 @@ struct PresenceMachine: Sendable {
 
     // MARK: The connection
 
-    /// Has everything written and watched anew.
+    /// Requests all entries again, both written and watched.
     private mutating func askForAll(_ around: Circumstances) {
         network?.isAvailable = nil
         network?.hasMissed = false
@@ -205,7 +205,7 @@ struct PresenceMachine: Sendable {
         defer { self.network = network }
         network.isAvailable = answer == .kept
         guard answer != .kept else {
-            // What was refused since the network was asked has to be asked for again, whatever else went well.
+            // Whatever was refused since the last request must be requested again, even if others succeeded.
             guard !network.hasMissed else { return }
             network.misses = 0
             return output.append(.cancelTimer(.retry))
@@ -245,7 +245,7 @@ struct PresenceMachine: Sendable {
         output.append(.startTimer(.typing, at: due))
     }
 
-    /// Has the entries written that the network does not have yet, or all of them.
+    /// Writes the entries that the network does not have yet, or all of them.
     private mutating func announce(_ around: Circumstances, renews: Bool = false) {
         guard let network, network.isAvailable != false, let user = around.user else { return }
         let writes = announcement.writes(
@@ -284,7 +284,7 @@ struct PresenceMachine: Sendable {
     private mutating func awaitExpiry(of topic: String) {
         guard let watch = watches[topic], var next = watch.table.nextExpiry else { return }
         if let last = watch.lastExpiry { next = max(next, last + Self.expiryPause) }
-        // Renewals move the end; the timer that runs already finds that out.
+        // Renewals move the end; the timer that is already running will notice.
         if let expiry = watch.expiry, expiry <= next { return }
         watches[topic]?.expiry = next
         output.append(.startTimer(.expiry(topic: topic), at: next))

@@ -1,28 +1,28 @@
-/// Who is in a topic, as a value: entries in, users out. Time is the caller's.
+/// The users in a topic, as a value: entries in, users out. The caller provides the time.
 ///
-/// An entry counts for ``lifetime`` after it was written. No clock of the network is trusted for that: what comes while
-/// the topic is watched has just been written, and what was there before is as much older as the server's own times of
-/// writing say. So it is with who types, which counts for ``PresencePolicy/typingLifetime``.
+/// An entry counts for ``lifetime`` after it was written. That does not rely on the network's clocks: an entry that
+/// arrives while the topic is watched has just been written, and existing ones are as much older as the server's times
+/// of writing differ. The same goes for typing, which counts for ``PresencePolicy/typingLifetime``.
 struct PresenceTable: Sendable {
-    /// An entry as it comes from the network.
+    /// An entry as it arrives from the network.
     struct Item: Sendable {
         var entry: PresenceEntry
         /// When the server stored it, in nanoseconds since 1970.
         var time: Int64
-        /// Whether it was there before the topic was watched.
+        /// Whether it existed before the topic was watched.
         var isListed: Bool
     }
 
     private struct Device: Sendable {
         var presence: Presence
         var until: ContinuousClock.Instant
-        /// Until when its user counts as typing; nil where the entry does not say so.
+        /// Until when its user counts as typing; nil if the entry does not report that.
         var typingUntil: ContinuousClock.Instant?
     }
 
-    /// Entries at most; what is beyond is not shown.
+    /// The most entries; further ones are not shown.
     static let entryLimit = 5_000
-    /// Devices of one user at most; the one that was heard of longest ago gives way.
+    /// The most devices of one user; the oldest one gives way.
     static let deviceLimit = 8
 
     /// How long an entry counts.
@@ -30,7 +30,7 @@ struct PresenceTable: Sendable {
     private var users: [String: [String: Device]] = [:]
     private var count = 0
     private var isTruncated = false
-    /// The newest time of writing among the entries that were there before.
+    /// The newest time of writing among the existing entries.
     private var newestListed = Int64.min
     private var isKnown = false
 
@@ -46,20 +46,20 @@ struct PresenceTable: Sendable {
         return PresenceRoster(users: present.sorted { $0.name < $1.name }, isTruncated: isTruncated)
     }
 
-    /// When the first entry counts no more, or the first user types no more; nil where there is none.
+    /// When the first entry, or the first user's typing, expires; nil if there is none.
     var nextExpiry: ContinuousClock.Instant? {
         users.values.lazy.flatMap(\.values).map { device in
             device.typingUntil.map { min($0, device.until) } ?? device.until
         }.min()
     }
 
-    /// The topic is watched from now on; what is known from before is over.
+    /// The topic is watched from now on, without earlier entries.
     mutating func opened() {
         self = PresenceTable(lifetime: lifetime)
         isKnown = true
     }
 
-    /// The connection is gone, and with it what was known.
+    /// The connection is gone, and with it all entries.
     mutating func closed() { self = PresenceTable(lifetime: lifetime) }
 
     mutating func take(_ items: [Item], at now: ContinuousClock.Instant) {
@@ -70,7 +70,7 @@ struct PresenceTable: Sendable {
                 remove(device, of: user)
                 continue
             }
-            // A server's clock that was put back makes nobody older than the network keeps an entry.
+            // If a server's clock was set back, ages are still never negative.
             let age = item.isListed ? max(0, newestListed.subtractingReportingOverflow(item.time).partialValue) : 0
             let until = now + lifetime - .nanoseconds(age)
             guard until > now else {
@@ -118,7 +118,7 @@ struct PresenceTable: Sendable {
         guard users[user]?.removeValue(forKey: device) != nil else { return }
         count -= 1
         if users[user]?.isEmpty == true { users[user] = nil }
-        // Who was left out comes in with the next entry.
+        // Users who were left out are added with their next entry.
         isTruncated = false
     }
 

@@ -1,24 +1,23 @@
 import NATS
 
-// Who is in a topic. On a network that keeps no presence, such as RelayX's own, nothing fails for it: rosters are
-// unknown there. Where the network does not permit it, it is not asked again on that connection.
+// Presence in topics. On a network without presence, such as RelayX's own, nothing fails: rosters are just unknown. If
+// the network does not permit it, it is not asked again on that connection.
 extension RelayClient {
-    /// Lets others see this user in these topics, and in no others, from now on and on every connection.
+    /// Shows this user in these topics, and no others, from now on and on every connection.
     ///
-    /// An entry is written for each and renewed while there is a connection, which comes back for it where it rests
-    /// because nobody needed it. It is withdrawn when the session ends and when the background suspends it, and it ends
-    /// by itself when the client dies.
+    /// An entry is written for each and renewed while there is a connection; an idle connection returns for it. The
+    /// entries are withdrawn when the session ends or the background suspends it, and expire if the client dies.
     ///
-    /// - Parameter topics: the most important topic first. Those beyond ``PresencePolicy/topics``, and those that the
-    ///   network does not grant, are left out. None makes the user invisible, as it is at first.
-    /// - Throws: ``RelayError/invalidTopic(_:)`` for a text that is no topic, or that has wildcards.
+    /// - Parameter topics: The most important topic first. Topics beyond ``PresencePolicy/topics``, and those that the
+    ///   network does not grant, are left out. An empty list makes the user invisible, which is the default.
+    /// - Throws: ``RelayError/invalidTopic(_:)`` for an invalid topic or one with wildcards.
     public func appear(in topics: [String]) throws(RelayError) {
         for topic in topics { try Self.checkPlace(topic) }
         if !topics.isEmpty { connectionIsNeeded() }
         presence.handle(.appeared(in: topics), for: self)
     }
 
-    /// What others see of this user where it appears (``appear(in:)``): at first that it is here.
+    /// Sets what others see of this user where it appears (``appear(in:)``); by default that it is here.
     ///
     /// - Throws: ``RelayError/invalidArgument(_:)`` for a text of more than 200 characters or 800 bytes.
     public func setPresence(_ new: Presence) throws(RelayError) {
@@ -26,25 +25,25 @@ extension RelayClient {
         presence.handle(.said(new), for: self)
     }
 
-    /// Tells others that the person types a line in a topic, or in none any more. To be called as keys are pressed.
+    /// Tells others that the person is typing a line in a topic, or no longer. Call it as keys are pressed.
     ///
-    /// Others know it for ``PresencePolicy/typingLifetime`` (``PresentUser/isTyping``), so that a person who stops
-    /// without a word types no more by then. While the calls go on it is told again every
-    /// ``PresencePolicy/typingInterval``, and not more often. It is told where the user appears (``appear(in:)``) and
-    /// nowhere else, and only as long as there is a connection: what was typed without one is not told later.
+    /// Others see it for ``PresencePolicy/typingLifetime`` (``PresentUser/isTyping``), so that it also ends if the
+    /// person just stops. While the calls continue it is repeated at most every ``PresencePolicy/typingInterval``. It
+    /// is
+    /// sent only where the user appears (``appear(in:)``) and only with a connection, never later.
     ///
-    /// - Parameter topic: where the person types; nil when the line was sent or taken back.
-    /// - Throws: ``RelayError/invalidTopic(_:)`` for a text that is no topic, or that has wildcards.
+    /// - Parameter topic: Where the person types; nil once the line was sent or discarded.
+    /// - Throws: ``RelayError/invalidTopic(_:)`` for an invalid topic or one with wildcards.
     public func setTyping(in topic: String?) throws(RelayError) {
         if let topic { try Self.checkPlace(topic) }
         presence.handle(.typed(in: topic), for: self)
     }
 
-    /// Who is in a topic: now, and whenever that changes, through all connections. It goes on until nobody reads it.
+    /// The users in a topic: now, and whenever that changes, across connections, for as long as it is read.
     ///
-    /// Each element is the roster as it has become. A slow reader finds the newest one.
+    /// Each element is a complete roster. A slow reader gets the newest one.
     ///
-    /// - Parameter topic: a topic without wildcards.
+    /// - Parameter topic: A topic without wildcards.
     /// - Throws: ``RelayError/invalidTopic(_:)``; ``RelayError/invalidArgument(_:)`` beyond 64 topics at once.
     public func presence(topic: String) throws(RelayError) -> AsyncStream<PresenceRoster> {
         try Self.checkPlace(topic)
@@ -55,9 +54,9 @@ extension RelayClient {
         return rosters
     }
 
-    /// Who is in a topic now. A connection that rests because nobody needed it comes back for that.
+    /// The users in a topic now. An idle connection returns for this.
     ///
-    /// - Returns: the roster; an unknown one where the network keeps no presence.
+    /// - Returns: The roster; an unknown one on a network without presence.
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/notConnected``, ``RelayError/notAuthorized(_:)`` for a
     ///   topic that is not granted, ``RelayError/timeout(_:)``, or the server's refusal.
     public func presenceNow(topic: String) async throws(RelayError) -> PresenceRoster {
@@ -86,8 +85,8 @@ extension RelayClient {
         }
     }
 
-    /// Whether the network keeps presence; nil while that is not known. It is found out on each connection by the first
-    /// entry that is written or watched.
+    /// Whether the network has presence; nil while unknown. The first entry written or watched on each connection shows
+    /// it.
     public var isPresenceAvailable: Bool? { presence.isAvailable }
 
     private static func checkPlace(_ topic: String) throws(RelayError) {

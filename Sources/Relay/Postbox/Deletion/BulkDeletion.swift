@@ -1,41 +1,41 @@
-/// What became of each letter that was to be deleted; as an error, that not every one was.
+/// The results of deleting letters, one by one; as an error, it means that not all were deleted.
 public struct BulkDeletion: Error, Hashable, Sendable {
     /// A message that was not deleted.
     public struct Failure: Hashable, Sendable, Identifiable {
         /// The message's identifier, as the caller passed it.
         public var id: String
-        /// Why it was not deleted.
+        /// The reason.
         public var error: RelayError
 
-        /// Makes a failure.
+        /// Creates a failure.
         public init(id: String, error: RelayError) {
             self.id = id
             self.error = error
         }
 
-        /// Whether there was no such message any more.
+        /// Whether there was no such message.
         package var isMissing: Bool { error == .notFound(id) }
     }
 
-    /// The most messages that one call deletes (Sudo relay's bound).
+    /// The most messages that one call deletes (Sudo relay's limit).
     public static let maximumCount = 25
-    /// So many deletions are with the server at a time.
+    /// The most deletions in flight.
     package static let window = 128
 
-    /// The identifiers that were deleted, in the order passed.
+    /// The identifiers of deleted letters, in the order passed.
     public var deleted: [String]
-    /// The ones that were certainly not deleted by this, in the order passed.
+    /// Letters that this call certainly did not delete, in the order passed.
     public var failed: [Failure]
-    /// The ones of which the server was asked and has not answered, in the order passed: they may be gone.
+    /// Letters for which the server's answer is missing, in the order passed: they may be gone.
     public var unknown: [Failure]
 
-    /// The ones that were not deleted as far as is known, those of which it is not known last.
+    /// All letters that may not have been deleted, the unknown ones last.
     public var notDeleted: [Failure] { failed + unknown }
 
-    /// The identifiers of letters that the network does not have any more, whoever has deleted them.
+    /// The identifiers of letters that the network no longer has, whoever deleted them.
     package var gone: [String] { deleted + failed.filter(\.isMissing).map(\.id) }
 
-    /// Makes a result.
+    /// Creates a result.
     public init(deleted: [String] = [], failed: [Failure] = [], unknown: [Failure] = []) {
         self.deleted = deleted
         self.failed = failed
@@ -50,9 +50,9 @@ public struct BulkDeletion: Error, Hashable, Sendable {
     /// The result of deleting letters.
     ///
     /// - Parameters:
-    ///   - ids: the identifiers, as the caller passed them; the same one may be there twice.
-    ///   - answers: what the server has answered for each; nil where it was not asked.
-    ///   - reason: why it was not.
+    ///   - ids: The identifiers, as the caller passed them; one may occur twice.
+    ///   - answers: The server's answer for each; nil if it was not asked.
+    ///   - reason: Why it was not asked.
     init(of ids: [String], answers: [Result<Void, RelayError>?], unasked reason: RelayError) {
         self.init()
         for (id, answer) in zip(ids, answers) {
@@ -60,7 +60,7 @@ public struct BulkDeletion: Error, Hashable, Sendable {
             case .success: deleted.append(id)
             case .failure(let error):
                 switch error {
-                // These stand in the place of an answer.
+                // These mean that there was no answer.
                 case .timeout, .connection, .cancelled: unknown.append(Failure(id: id, error: error))
                 default: failed.append(Failure(id: id, error: error))
                 }
@@ -79,7 +79,7 @@ extension BulkDeletion: CustomStringConvertible {
         return sentences.joined(separator: " ")
     }
 
-    /// One sentence for each reason, with the letters that share it.
+    /// One sentence for each reason, with the letters concerned.
     private static func sentences(_ label: String, _ failures: [Failure]) -> [String] {
         var reasons: [RelayError] = []
         for failure in failures where !reasons.contains(failure.error) { reasons.append(failure.error) }

@@ -1,41 +1,40 @@
 import NATS
 
-/// A page of a list of letters, as a value: which are wanted, and those that were found, in the list's order.
+/// A page of a list of letters, as a value: what was asked for, and the letters found, in the list's order.
 struct LetterPage: Sendable {
-    /// The most letters a page may hold.
+    /// The most letters on a page.
     static let maximumLimit = 100
-    /// Letters of more bytes than these stand on several pages, however few they are.
+    /// The most bytes on a page.
     static let maximumBytes = 64 << 20
-    /// How many letters are gone through at once where those of one postbox are picked here.
+    /// How many letters to read at once when filtering locally.
     private static let atOnce = 256
 
     /// Where an earlier page ended; nil for the list's beginning.
     let token: PageToken?
-    /// The postbox whose letters are wanted; nil for all.
+    /// Limits the list to this postbox; nil for all.
     let postbox: String?
-    /// The list's order.
     let order: LetterOrder
-    /// Whether the server gives the wanted postbox's letters alone; otherwise they are picked here.
+    /// Whether the server filters by postbox; otherwise that is done here.
     var isFiltered: Bool
-    /// The places of letters that were deleted, though the server that is asked has them for a moment more.
+    /// Sequences of deleted letters that a server may still list for a moment.
     var deleted = RecentSet<UInt64>(capacity: 1)
     private let limit: Int
     private let bytes: Int
     private var letters: [StoredMessage] = []
     private var takenBytes = 0
-    /// How many letters were passed over that were deleted.
+    /// How many deleted letters were skipped.
     private var passed = 0
-    /// The place of the first letter that belongs on the next page; nil while there is none.
+    /// The sequence of the first letter of the next page, if there is one.
     private var next: UInt64?
 
     /// Asks for a page.
     ///
     /// - Parameters:
-    ///   - limit: most letters, 1 to 100; nil for one.
-    ///   - nextToken: where an earlier page of the same order ended; nil for the list's beginning.
-    ///   - postbox: only this one's letters; nil for all.
-    ///   - order: the list's order.
-    ///   - bytes: most bytes of all letters together, but for a single one that has more.
+    ///   - limit: The most letters, 1 to 100; nil for one.
+    ///   - nextToken: Where an earlier page of the same order ended; nil for the list's beginning.
+    ///   - postbox: Limits the list to this postbox; nil for all.
+    ///   - order: The list's order.
+    ///   - bytes: The most bytes of all letters together; a single one may have more.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the limit and the postbox's name, ``RelayError/invalidToken``.
     init(
         limit: Int?, nextToken: String?, postbox: String?, order: LetterOrder = .oldestFirst,
@@ -54,8 +53,8 @@ struct LetterPage: Sendable {
         isFiltered = postbox == nil
     }
 
-    /// How many messages to read from the stream next: one more than are wanted tells where the next page begins. Where
-    /// many were deleted, more are read at once, so that those that are left are found with few questions.
+    /// How many messages to read next: one more than wanted shows where the next page begins. After many deletions,
+    /// more are read at once, so that few requests find the remaining ones.
     var missingMessages: Int {
         isFiltered ? min(Self.atOnce, max(limit + 1 - letters.count, passed)) : Self.atOnce
     }
@@ -63,9 +62,9 @@ struct LetterPage: Sendable {
     /// How many bytes they may have.
     var missingBytes: Int { max(1, bytes - takenBytes) }
 
-    /// Takes the next message in the list's order, where it is wanted.
+    /// Adds the next message in the list's order, if it belongs on the page.
     ///
-    /// - Returns: false when the page is full, and the message belongs on the next one.
+    /// - Returns: False if the page is full, and the message belongs on the next one.
     mutating func take(_ message: StoredMessage) -> Bool {
         if let postbox, PostboxAddress(message.subject)?.postbox != postbox { return true }
         if deleted.contains(message.sequence) {
@@ -81,10 +80,10 @@ struct LetterPage: Sendable {
         return true
     }
 
-    /// Reads messages, from where the page begins, until it is full or there are no more.
+    /// Reads messages from the page's beginning until it is full or there are no more.
     ///
-    /// No server reads backwards: the place from which so many messages are left is found by counting, and they are
-    /// read from there. Letters that come or go meanwhile make the part a little longer or shorter, and nothing else.
+    /// No server reads backwards: the sequence from which this many messages are left is found by counting, and they
+    /// are read from there. Letters that arrive or are deleted meanwhile only make the part a little longer or shorter.
     mutating func fill(from source: StreamSource, in extent: StreamExtent) async throws(NATSError) {
         try await fill(last: extent.last) { [order] place, limit, bytes throws(NATSError) in
             switch order {
@@ -102,12 +101,12 @@ struct LetterPage: Sendable {
         }
     }
 
-    /// Takes messages, from where the page begins, until it is full or there are no more.
+    /// Adds messages from the page's beginning until it is full or there are no more.
     ///
     /// - Parameters:
-    ///   - last: the stream's last sequence.
-    ///   - read: returns messages from a place on, in the list's order, within a limit and a number of bytes, though a
-    ///     single one may have more; and the place to go on, nil when there are no more.
+    ///   - last: The stream's last sequence.
+    ///   - read: Returns messages from a sequence on, in the list's order, within a limit and a number of bytes, though
+    ///     a single one may have more; and the sequence to continue at, nil if there are no more.
     mutating func fill(
         last: UInt64,
         _ read: (_ place: UInt64, _ limit: Int, _ bytes: Int) async throws(NATSError) -> (
@@ -124,9 +123,9 @@ struct LetterPage: Sendable {
         }
     }
 
-    /// The part of the stream that the page says all of.
+    /// The part of the stream that the page covers completely.
     ///
-    /// - Parameter last: the last sequence that the stream had before the page was read.
+    /// - Parameter last: The stream's last sequence before the page was read.
     func part(last: UInt64) -> Range<UInt64> {
         switch order {
         case .oldestFirst:
@@ -141,8 +140,8 @@ struct LetterPage: Sendable {
     /// The page as callers see it.
     ///
     /// - Parameters:
-    ///   - incarnation: when the stream was made, in nanoseconds since 1970.
-    ///   - owner: whose letters they are.
+    ///   - incarnation: When the stream was created, in nanoseconds since 1970.
+    ///   - owner: The letters' owner.
     func output(incarnation: UInt64, owner: String) -> ListOutput<PostboxMessage> {
         var page = ListOutput<PostboxMessage>(
             items: [], nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0, order: order).text })

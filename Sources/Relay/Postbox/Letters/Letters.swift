@@ -2,31 +2,30 @@ import NATS
 
 /// The letters in all of a user's postboxes, read and deleted over one connection.
 struct Letters: Sendable {
-    /// Whose postboxes they are.
     let owner: String
     let jetStream: JetStream
-    /// What was deleted over the connection a moment ago.
+    /// Letters deleted over the connection a moment ago.
     let deleted: DeletedLetters
 
-    /// All of them are in one stream.
+    /// One stream holds all of them.
     private var stream: String { NetworkNames.postboxStream(of: owner) }
 
-    /// Where all of a user's letters are read.
+    /// The source of all of a user's letters.
     static func source(of owner: String, _ jetStream: JetStream) -> StreamSource {
         var source = StreamSource(name: NetworkNames.postboxStream(of: owner), filter: nil, jetStream: jetStream)
         source.make = {
-            // A new user's first call has the network make the stream.
+            // A new user's first call has the network create the stream.
             let register = PostboxServiceClient(owner: owner, connection: jetStream.connection)
             _ = try? await register.postboxes(of: nil)
         }
         return source
     }
 
-    /// What a subscription to a user's letters tells.
+    /// The events of a subscription to a user's letters.
     ///
     /// - Parameters:
-    ///   - policy: what the loss of the connection does.
-    ///   - completed: adds to letters what they do not say themselves, before the reader has them.
+    ///   - policy: What the loss of the connection does.
+    ///   - completed: Completes letters with data that they do not contain, before the reader gets them.
     static func words(
         for owner: String, _ policy: SubscriptionPolicy,
         completed: @escaping @Sendable ([PostboxMessage]) async -> [PostboxMessage]
@@ -53,16 +52,16 @@ struct Letters: Sendable {
 
     // MARK: Reading
 
-    /// Reads a page of them.
+    /// Reads a page.
     ///
-    /// - Parameter wanted: the page, with no letters in it yet.
-    /// - Returns: the page, and the part of the stream that it is about.
-    /// - Throws: ``RelayError/invalidToken`` for a token of a stream that is there no more, or the server's refusal.
+    /// - Parameter wanted: The page, still empty.
+    /// - Returns: The page, and the part of the stream that it covers.
+    /// - Throws: ``RelayError/invalidToken`` for a token of a stream that no longer exists, or the server's refusal.
     func list(
         _ wanted: LetterPage
     ) async throws(RelayError) -> (page: ListOutput<PostboxMessage>, incarnation: UInt64, part: Range<UInt64>) {
         let operation = "listing the letters"
-        // The answer says whether the postbox has letters from before senders were known.
+        // The counts show whether the postbox has letters from before senders were recorded.
         let info = try await info(
             during: operation, counting: wanted.postbox.map { NetworkNames.letters(to: owner, $0) })
         let incarnation = UInt64(clamping: info.created.nanoseconds)
@@ -76,9 +75,9 @@ struct Letters: Sendable {
         return (output, incarnation, page.part(last: info.state.lastSequence))
     }
 
-    /// Fills a page. One postbox's letters are picked by the server where it can: those from before senders were known
-    /// have a subject that no filter has in common with the others, and an earlier server takes no filter for a
-    /// disabled postbox, which has no subject in the stream any more.
+    /// Fills a page. The server filters by postbox if it can: letters from before senders were recorded have subjects
+    /// that no filter shares with the others, and earlier servers reject a filter for a disabled postbox, whose subject
+    /// is no longer in the stream.
     private func filled(_ wanted: LetterPage, _ info: StreamInfo) async throws(NATSError) -> LetterPage {
         let extent = StreamExtent(
             incarnation: nil, first: info.state.firstSequence, last: info.state.lastSequence)
@@ -97,9 +96,9 @@ struct Letters: Sendable {
         return page
     }
 
-    /// Reads one of them.
+    /// Reads a letter.
     ///
-    /// - Throws: ``RelayError/notFound(_:)`` for one that is not there.
+    /// - Throws: ``RelayError/notFound(_:)`` if it does not exist.
     func letter(_ id: String) async throws(RelayError) -> ReadLetter {
         let operation = "reading a letter"
         let incarnation = try await incarnation(during: operation)
@@ -114,13 +113,13 @@ struct Letters: Sendable {
         }
     }
 
-    /// How many there are in each postbox, by its identifier.
+    /// The number of letters in each postbox, by its identifier.
     func counts() async throws(RelayError) -> [String: Int] {
         let info = try await info(during: "counting the letters", counting: ">")
         return Self.counts(bySubject: info.state.subjects ?? [:])
     }
 
-    /// How many letters each postbox has, where the stream has so many of each subject: one for every sender.
+    /// The number of letters in each postbox, from the stream's counts for each subject: one for every sender.
     static func counts(bySubject subjects: [String: UInt64]) -> [String: Int] {
         var counts: [String: Int] = [:]
         for (subject, count) in subjects {
@@ -136,11 +135,11 @@ struct Letters: Sendable {
     /// Deletes a letter.
     ///
     /// - Parameters:
-    ///   - id: its identifier, as callers hold it.
-    ///   - incarnation: when the stream was made, in nanoseconds since 1970.
-    /// - Returns: what the server has answered.
+    ///   - id: Its identifier, as callers hold it.
+    ///   - incarnation: When the stream was created, in nanoseconds since 1970.
+    /// - Returns: The server's answer.
     func delete(_ id: String, of incarnation: UInt64) async -> Result<Void, RelayError> {
-        // A letter of an earlier stream had its place there; in this one the place is another letter's.
+        // The sequence of a letter of an earlier stream belongs to another letter in this one.
         guard let place = PostboxMessageID(id), place.incarnation == incarnation else { return .failure(.notFound(id)) }
         do throws(NATSError) {
             try await jetStream.deleteMessage(in: stream, sequence: place.sequence)
@@ -156,12 +155,12 @@ struct Letters: Sendable {
 
     // MARK: The stream
 
-    /// When the stream was made, in nanoseconds since 1970: it is what tokens and identifiers belong to.
+    /// When the stream was created, in nanoseconds since 1970; tokens and identifiers belong to it.
     func incarnation(during operation: String) async throws(RelayError) -> UInt64 {
         UInt64(clamping: try await info(during: operation).created.nanoseconds)
     }
 
-    /// - Parameter subjects: has the answer say how many letters there are of these.
+    /// - Parameter subjects: Has the answer count the letters of these subjects.
     private func info(during operation: String, counting subjects: String? = nil) async throws(RelayError) -> StreamInfo
     {
         do throws(NATSError) { return try await jetStream.streamInfo(stream, subjectsFilter: subjects) } catch {
@@ -169,7 +168,7 @@ struct Letters: Sendable {
         }
     }
 
-    /// The user has no postbox yet.
+    /// The error for a user without postboxes.
     static let noPostbox = RelayError.notFound("The postbox")
 
     private static func explained(_ error: NATSError, during operation: String) -> RelayError {

@@ -2,12 +2,12 @@
 public struct ListOutput<Item: Sendable>: Sendable {
     /// The page's items, in the list's order.
     public var items: [Item]
-    /// What belongs on the page and cannot be read, in the list's order; the other items are there all the same.
+    /// Letters on the page that cannot be read, in the list's order.
     public var unreadable: [UnreadableLetter]
-    /// What to pass for the next page; nil when this is the last.
+    /// The token for the next page; nil if this is the last.
     public var nextToken: String?
 
-    /// Makes a page.
+    /// Creates a page.
     public init(items: [Item], nextToken: String?, unreadable: [UnreadableLetter] = []) {
         self.items = items
         self.unreadable = unreadable
@@ -18,10 +18,10 @@ public struct ListOutput<Item: Sendable>: Sendable {
 extension ListOutput: Equatable where Item: Equatable {}
 extension ListOutput: Hashable where Item: Hashable {}
 
-/// In which order letters are listed.
+/// The order of a list of letters.
 public enum LetterOrder: Sendable, Hashable {
-    /// As they were stored, as Sudo's relay lists them.
+    /// As they were stored, like Sudo's relay.
     case oldestFirst
-    /// From the end backwards, as an inbox shows them.
+    /// From the end backwards, like an inbox.
     case newestFirst
 }

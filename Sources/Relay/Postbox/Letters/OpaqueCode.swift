@@ -1,11 +1,11 @@
 import NATS
 
-/// Two numbers as 32 characters (`a`–`z`, `2`–`7`) with check digits, for identifiers that callers pass back unread.
+/// Two numbers as 32 characters (`a`–`z`, `2`–`7`) with check digits, for identifiers that are opaque to callers.
 ///
-/// The check detects damage, a code of another kind, and a guess; it is no signature, and none is needed: the server's
-/// permissions decide what a user may touch.
+/// The check detects damage, a code of another kind, and a guess. It is no signature, and none is needed: the server's
+/// permissions decide what a user may access.
 enum OpaqueCode {
-    /// What a code identifies; a code of one kind is never read as another.
+    /// What a code identifies; a code of one kind is never accepted as another.
     enum Kind: UInt64 {
         case message = 0x6D65_7373_6167_6531
         case page = 0x7061_6765_746F_6B31
@@ -14,7 +14,7 @@ enum OpaqueCode {
     }
 
     static func encode(_ kind: Kind, _ first: UInt64, _ second: UInt64) -> String {
-        // 64 + 64 bits of numbers and 32 bits of check fill 32 characters without a rest.
+        // 64 + 64 bits of numbers and 32 bits of check fill 32 characters exactly.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(20)
         withUnsafeBytes(of: first.bigEndian) { bytes.append(contentsOf: $0) }
@@ -34,7 +34,7 @@ enum OpaqueCode {
         return (first, second)
     }
 
-    /// The number that the bytes write, the highest first.
+    /// The big-endian number in these bytes.
     private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
         bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }

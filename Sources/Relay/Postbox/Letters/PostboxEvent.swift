@@ -1,21 +1,21 @@
-/// What the postbox reports.
+/// An event of the postbox.
 public enum PostboxEvent: Hashable, Sendable {
     /// The state of the subscription.
     case status(PlatformSubscriptionStatus)
     /// A letter was stored in one of the user's postboxes.
     case message(PostboxMessage)
-    /// A letter came that cannot be read; the others go on.
+    /// A letter arrived that cannot be read; others follow.
     case unreadable(UnreadableLetter)
-    /// Letters that came while nobody listened are gone already.
+    /// Letters that arrived while nothing listened are already gone.
     case gap(lost: UInt64)
 }
 
 extension Subscription where Event == PostboxEvent {
-    /// Calls back for what comes, one after the other, and returns at the end. A status is told when it is another one.
+    /// Passes events to callbacks one by one, and returns at the end. A status is reported only if it has changed.
     ///
     /// - Parameters:
-    ///   - statusChangeHandler: hears the subscription's status.
-    ///   - resultHandler: hears the letters, and of each that cannot be read.
+    ///   - statusChangeHandler: Receives the subscription's status.
+    ///   - resultHandler: Receives the letters, and an error for each that cannot be read.
     func callBack(
         statusChangeHandler: (@Sendable (PlatformSubscriptionStatus) -> Void)?,
         resultHandler: @Sendable (Result<PostboxMessage, RelayError>) -> Void

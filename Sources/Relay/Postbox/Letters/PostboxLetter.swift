@@ -1,10 +1,10 @@
 import Platform
 
-/// A message on its way to a postbox: the JSON that is published to `postbox.<user>.<postboxId>`.
+/// A message on its way to a postbox: the JSON published to `postbox.<user>.<postboxId>`.
 ///
-/// The server's store time is the message's `createdAt` for the reader; the field of the same name here is what the
-/// sender's clock said. Who sends it is no field: the server puts the sender's name behind the subject. Nor is the
-/// persona (Sudo) that it is for, which is its postbox's.
+/// The reader's `createdAt` is when the server stored it; the field of the same name here is by the sender's clock. The
+/// sender is no field: the server appends the name to the subject. Nor is the recipient's persona (Sudo), which is that
+/// of the postbox.
 public struct PostboxLetter: Codable, Hashable, Sendable {
     /// The sender's id of the message, also its `Nats-Msg-Id`, so that a repeated send stores it once.
     public var id: String
@@ -12,13 +12,13 @@ public struct PostboxLetter: Codable, Hashable, Sendable {
     public var createdAt: Int64
     /// The text.
     public var message: String
-    /// What it is about, in a line; nil for a letter that has none, which is then as one from before there were any.
+    /// The subject line, or nil if none was given.
     public var subject: String?
 
     /// The most bytes of a subject.
     public static let maximumSubjectBytes = 256
 
-    /// Makes a letter.
+    /// Creates a letter.
     public init(id: String, createdAt: Int64, message: String, subject: String? = nil) {
         self.id = id
         self.createdAt = createdAt
@@ -26,7 +26,7 @@ public struct PostboxLetter: Codable, Hashable, Sendable {
         self.subject = subject
     }
 
-    /// Reads a letter. Whatever else stands where a subject would, is none, and the letter can be read all the same.
+    /// Decodes a letter. A subject of another type is ignored.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         id = try container.decode(String.self, forKey: .id)
@@ -37,30 +37,30 @@ public struct PostboxLetter: Codable, Hashable, Sendable {
     }
 }
 
-/// What a user asks of `relay.postbox.<user>.<list|create|rename|enable|disable|delete>`; `list` may ask with nothing.
+/// A request to `relay.postbox.<user>.<list|create|rename|enable|disable|delete>`; a `list` may be empty.
 public struct PostboxRequest: Codable, Hashable, Sendable {
-    /// The postbox that is meant: its name, which is also its id.
+    /// The name of the postbox, which is also its id.
     public var name: String?
-    /// The identity (Sudo) that a new postbox belongs to, the user's default one when nil; of any other request, whose
-    /// postboxes are meant, all of the user's when nil.
+    /// The identity (Sudo) of a new postbox, by default the user's first; in any other request, limits it to this
+    /// identity's postboxes.
     public var sudoId: String?
-    /// Of `rename`, what the postbox is to be called; its name removes the title.
+    /// The new title, for `rename`; the postbox's name removes the title.
     public var title: String?
 
     /// The most bytes of a title.
     public static let maximumTitleBytes = 128
 
-    /// Makes a request.
+    /// Creates a request.
     public init(name: String? = nil, sudoId: String? = nil, title: String? = nil) {
         self.name = name
         self.sudoId = sudoId
         self.title = title
     }
 
-    /// A text as a title: its words in one line, with a blank between each.
+    /// Normalizes a title: its words in one line, separated by single spaces.
     ///
-    /// - Returns: nil for a text in which there is nothing to see, one of more than ``maximumTitleBytes``, and one with
-    ///   control or format characters, but for the joiners that some scripts and pictures need.
+    /// - Returns: Nil for a text without visible characters, one of more than ``maximumTitleBytes``, and one with
+    ///   control or format characters other than the joiners that some scripts and emoji need.
     public static func title(_ text: String) -> String? {
         let title = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         guard (1...maximumTitleBytes).contains(title.utf8.count),
@@ -69,7 +69,7 @@ public struct PostboxRequest: Codable, Hashable, Sendable {
         return title
     }
 
-    /// What is seen of a name or title: two of which this is equal look alike.
+    /// The visible part of a name or title: two that agree in it look alike.
     package static func visible(_ text: String) -> String {
         let seen = text.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
         return String(String.UnicodeScalarView(seen))
@@ -83,7 +83,7 @@ public struct PostboxRequest: Codable, Hashable, Sendable {
         }
     }
 
-    /// Whether a scalar alone is seen; Braille has a blank of its own.
+    /// Whether a scalar is visible by itself; Braille has a blank of its own.
     private static func isSeen(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .spacingMark, .enclosingMark, .spaceSeparator, .lineSeparator, .paragraphSeparator,
@@ -94,21 +94,21 @@ public struct PostboxRequest: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer to a ``PostboxRequest``: the postboxes, or why not.
+/// The answer to a ``PostboxRequest``: the postboxes, or an error.
 public struct PostboxReply: Codable, Hashable, Sendable {
-    /// A postbox as the network describes it.
+    /// The network's description of a postbox.
     public struct Entry: Codable, Hashable, Sendable {
         /// One subject token: letters, digits, `_` and `-`.
         public var id: String
         /// Its name, which is also its id.
         public var name: String
-        /// What the owner calls it; nil where that is its name, as on networks of earlier versions.
+        /// The owner's title for it; nil without one, as on networks of earlier versions.
         public var title: String?
         /// The identity (Sudo) that it belongs to.
         public var sudoId: String
         /// Whether it accepts messages.
         public var isEnabled: Bool
-        /// When it was made, in milliseconds since 1970.
+        /// When it was created, in milliseconds since 1970.
         public var createdAt: Int64
 
         /// Describes a postbox.
@@ -126,40 +126,40 @@ public struct PostboxReply: Codable, Hashable, Sendable {
 
     /// Why a request was refused.
     public enum Failure: String, Codable, Hashable, Sendable {
-        /// The name is not 1 to 64 letters, digits, `_` and `-`, or it is missing.
+        /// The name is missing, or is not 1 to 64 letters, digits, `_` and `-`.
         case invalidName
-        /// The title is not a line of 1 to 128 bytes without invisible characters, or it is missing.
+        /// The title is missing, or is not a line of 1 to 128 bytes without invisible characters.
         case invalidTitle
-        /// Another postbox of the user has that name or title.
+        /// Another postbox of the user has this name or title.
         case titleTaken
-        /// There is a postbox of that name, or with that title.
+        /// A postbox with this name, or with this title, exists.
         case exists
-        /// There is no postbox of that name.
+        /// There is no postbox with this name.
         case notFound
-        /// The user has as many postboxes as one may have.
+        /// The user has the maximum number of postboxes.
         case limitExceeded
-        /// The request could not be read, or no such request is known.
+        /// The request is malformed or unknown.
         case invalidRequest
         /// The network could not do it now; try again.
         case unavailable
     }
 
-    /// All postboxes (`list`), or the one that was meant, as it is now; for `delete`, as it was.
+    /// All postboxes (`list`), or the one concerned as it is now; for `delete`, as it was.
     public var postboxes: [Entry]?
-    /// Why not.
+    /// The error, if any.
     public var error: Failure?
 
     /// An answer with postboxes.
     public init(postboxes: [Entry]) { self.postboxes = postboxes }
-    /// A refusal.
+    /// An answer with an error.
     public init(error: Failure) { self.error = error }
 }
 
-/// The answer of `relay.recipient.<user>.<postbox>` to the question whether a letter can be sent there.
+/// The answer of `relay.recipient.<user>.<postbox>` on whether a letter can be sent there.
 public struct RecipientReply: Codable, Hashable, Sendable {
-    /// Whether a postbox takes letters.
+    /// Whether a postbox accepts letters.
     public enum State: String, Codable, Hashable, Sendable {
-        /// It takes letters.
+        /// It accepts letters.
         case accepting
         /// Its owner has disabled it.
         case disabled
@@ -167,30 +167,30 @@ public struct RecipientReply: Codable, Hashable, Sendable {
         case unknownPostbox
         /// There is no such user.
         case unknownUser
-        /// It has as many letters, or bytes, as it may have.
+        /// It has reached its limit of letters or bytes.
         case full
     }
 
-    /// Its state; nil when the network could not find out now.
+    /// Its state; nil if the network could not find out now.
     public var state: State?
 
-    /// Makes an answer.
+    /// Creates an answer.
     public init(state: State?) { self.state = state }
 }
 
 extension Timestamp {
-    /// This machine's clock.
+    /// The present moment by this machine's clock.
     static var now: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)) }
 }
 
 extension PostboxLetter {
     /// The bytes to publish.
     func encoded() -> [UInt8] {
-        // Plain text and numbers always encode; the fallback keeps the text should that ever change.
+        // Plain text and numbers always encode; the fallback preserves the text in case that ever changes.
         (try? JSONEncoder().encode(self)).map(Array.init) ?? Array(message.utf8)
     }
 
-    /// Reads what anybody may have published: a letter, or a text as it is; nil for bytes that are neither.
+    /// Decodes a payload that anyone may have published: a letter, or plain text; nil for anything else.
     init?(reading payload: [UInt8]) {
         if let letter = try? JSONDecoder().decode(PostboxLetter.self, from: Data(payload)) {
             self = letter
@@ -203,16 +203,16 @@ extension PostboxLetter {
 }
 
 extension OutboxMessage {
-    /// A letter on its way to somebody's postbox.
+    /// A letter to a user's postbox.
     ///
     /// - Parameters:
-    ///   - recipient: whose postbox it is.
-    ///   - postbox: the postbox's identifier.
-    ///   - subject: what it is about, in a line; nil or empty for none.
-    ///   - text: the letter.
-    ///   - id: the letter's identifier; a new one when nil.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for names that no user and no postbox can have, and for a subject
-    ///   of several lines or more than ``PostboxLetter/maximumSubjectBytes``.
+    ///   - recipient: The postbox's owner.
+    ///   - postbox: The postbox's identifier.
+    ///   - subject: The subject line; nil or empty for none.
+    ///   - text: The text.
+    ///   - id: The letter's identifier; a new one if nil.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for an invalid user or postbox name, and for a subject of several
+    ///   lines or more than ``PostboxLetter/maximumSubjectBytes``.
     convenience init(
         letterTo recipient: String, postbox: String, subject: String? = nil, text: String, id: String?
     ) throws(RelayError) {

@@ -9,21 +9,21 @@ public struct PostboxMessage: Hashable, Sendable, Identifiable {
     public var createdAt: Timestamp
     /// When it last changed; messages do not change, so this equals ``createdAt``.
     public var updatedAt: Timestamp
-    /// The user whose postbox it is.
+    /// The postbox's owner.
     public var ownerId: String
-    /// The identity (Sudo) that the postbox belongs to.
+    /// The identity (Sudo) of the postbox.
     public var sudoId: String
     /// The postbox it was sent to.
     public var postboxId: String
-    /// The body as it was sent. Remote text, to be made safe before it is shown.
+    /// The body as it was sent. Remote text: make it safe before showing it.
     public var message: String
-    /// Who sent it: the server's word. A name that begins with `~` is the network's own; nil for letters from before
-    /// the server told.
+    /// The sender, according to the server. A name that begins with `~` is the network's own; nil for letters from
+    /// before the server recorded it.
     public var from: String?
-    /// What it is about, as its sender says; nil where that says nothing. Remote text, as ``message`` is.
+    /// The subject line, if the sender gave one. Remote text, like ``message``.
     public var subject: String?
 
-    /// Makes a message.
+    /// Creates a message.
     public init(
         id: String,
         createdAt: Timestamp,
@@ -47,7 +47,7 @@ public struct PostboxMessage: Hashable, Sendable, Identifiable {
     }
 }
 
-/// A letter that is neither in the form of this network's letters nor a text. It can be deleted.
+/// A letter that is neither in this network's format nor plain text. It can be deleted.
 public struct UnreadableLetter: Hashable, Sendable, Identifiable {
     /// The opaque identifier to delete it by; see ``PostboxMessageID``.
     public var id: String
@@ -55,9 +55,9 @@ public struct UnreadableLetter: Hashable, Sendable, Identifiable {
     public var createdAt: Timestamp
     /// The postbox it was sent to.
     public var postboxId: String
-    /// Who sent it: the server's word; nil for letters from before the server told.
+    /// The sender, according to the server; nil for letters from before the server recorded it.
     public var from: String?
-    /// How many bytes it has.
+    /// Its size in bytes.
     public var bytes: Int
 
     /// Describes a letter.
@@ -70,9 +70,9 @@ public struct UnreadableLetter: Hashable, Sendable, Identifiable {
     }
 }
 
-/// Where a postbox message is stored: its stream's incarnation and its sequence there.
+/// The location of a stored postbox message: its stream's incarnation and its sequence there.
 ///
-/// Callers see ``text``, which is opaque. An identifier from a stream that was deleted and made again names the old
+/// Callers see ``text``, which is opaque. An identifier from a stream that was deleted and recreated contains the old
 /// incarnation, so it finds nothing instead of another message.
 public struct PostboxMessageID: Hashable, Sendable {
     /// When the stream was created, in nanoseconds since 1970.
@@ -80,13 +80,13 @@ public struct PostboxMessageID: Hashable, Sendable {
     /// The message's sequence in the stream.
     public var sequence: UInt64
 
-    /// Makes an identifier.
+    /// Creates an identifier.
     public init(incarnation: UInt64, sequence: UInt64) {
         self.incarnation = incarnation
         self.sequence = sequence
     }
 
-    /// Reads an identifier; nil for a damaged or foreign one.
+    /// Parses an identifier; nil for a damaged or foreign one.
     public init?(_ text: String) {
         guard let (incarnation, sequence) = OpaqueCode.decode(.message, text), sequence <= ServerNumber.limit else {
             return nil
@@ -98,17 +98,16 @@ public struct PostboxMessageID: Hashable, Sendable {
     public var text: String { OpaqueCode.encode(.message, incarnation, sequence) }
 }
 
-/// Where a stored letter went and who sent it, as its subject `postbox.<user>.<postbox>.<sender>` says. The server puts
-/// the sender there, so that no user can send under another name.
+/// A stored letter's recipient and sender, from its subject `postbox.<user>.<postbox>.<sender>`. The server adds the
+/// sender, so that no user can send under another name.
 struct PostboxAddress: Hashable, Sendable {
-    /// Whose postbox it is.
+    /// The postbox's owner.
     let user: String
-    /// The postbox.
     let postbox: String
-    /// Who sent the letter; nil for letters from before senders were known.
+    /// Nil for letters from before senders were recorded.
     let sender: String?
 
-    /// Reads a subject; nil for one that is no postbox's.
+    /// Parses a subject; nil if it is no postbox's.
     init?(_ subject: String) {
         let tokens = subject.split(separator: ".", omittingEmptySubsequences: false)
         guard (3...4).contains(tokens.count), tokens[0] == "postbox" else { return nil }
@@ -123,12 +122,12 @@ enum ReadLetter: Sendable {
     case readable(PostboxMessage)
     case unreadable(UnreadableLetter)
 
-    /// Reads a stored letter. Whose persona it is for, only its postbox says: until that is known it is the owner's.
+    /// Decodes a stored letter. Its persona is that of its postbox; until that is known, it is the owner.
     ///
     /// - Parameters:
-    ///   - message: the letter, which anybody may have written with any client.
-    ///   - incarnation: when its stream was made, in nanoseconds since 1970.
-    ///   - owner: whose postbox it is in.
+    ///   - message: The letter, which anyone may have written with any client.
+    ///   - incarnation: When its stream was created, in nanoseconds since 1970.
+    ///   - owner: The postbox's owner.
     init(_ message: StoredMessage, incarnation: UInt64, owner: String) {
         let id = PostboxMessageID(incarnation: incarnation, sequence: message.sequence).text
         let stored = Timestamp(milliseconds: message.time.milliseconds)

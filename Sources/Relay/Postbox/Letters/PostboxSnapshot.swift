@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// A page of letters, and what comes after it was asked for: nothing is missing in between, and nothing comes twice.
+/// A page of letters, and everything since it was requested: without gaps and without repetitions.
 ///
 /// It ends with the last reference.
 public final class PostboxSnapshot: Sendable {
@@ -8,7 +8,7 @@ public final class PostboxSnapshot: Sendable {
     public let page: ListOutput<PostboxMessage>
     private let live: PostboxEvents
     private let merge: NIOLockedValueBox<LetterMerge>
-    /// What came while the page was read.
+    /// Events that arrived while the page was read.
     private let early: NIOLockedValueBox<[PostboxEvent]>
 
     init(_ page: ListOutput<PostboxMessage>, _ live: PostboxEvents, early: [PostboxEvent], postbox: String?) {
@@ -19,11 +19,11 @@ public final class PostboxSnapshot: Sendable {
         self.early = NIOLockedValueBox(early.reversed())
     }
 
-    /// What has come since the page was asked for, for one reader: letters that are on no page, and the subscription's
+    /// The events since the page was requested, for one reader: letters that are on no page, and the subscription's
     /// status as it changes.
     public var events: Events { Events(snapshot: self) }
 
-    /// A further page, which the page's token has led to, without the letters that came as events already.
+    /// A further page, without the letters that were already reported as events.
     public func merged(_ page: ListOutput<PostboxMessage>) -> ListOutput<PostboxMessage> {
         merge.withLockedValue { $0.new(of: page) }
     }
@@ -32,7 +32,7 @@ public final class PostboxSnapshot: Sendable {
     public struct Events: AsyncSequence, Sendable {
         /// An event.
         public typealias Element = PostboxEvent
-        /// What ends the sequence early.
+        /// The error that ends the sequence early.
         public typealias Failure = RelayError
         let snapshot: PostboxSnapshot
 
@@ -41,12 +41,12 @@ public final class PostboxSnapshot: Sendable {
             Iterator(snapshot: snapshot, live: snapshot.live.makeAsyncIterator())
         }
 
-        /// Reads one event after the other.
+        /// Reads the events one by one.
         public struct Iterator: AsyncIteratorProtocol {
             let snapshot: PostboxSnapshot
             var live: PostboxEvents.Iterator
 
-            /// The next event; nil at the end or when the task was cancelled.
+            /// The next event; nil at the end or if the task was cancelled.
             public nonisolated(nonsending) mutating func next() async throws(RelayError) -> PostboxEvent? {
                 while true {
                     var event = snapshot.early.withLockedValue { $0.popLast() }
@@ -56,7 +56,7 @@ public final class PostboxSnapshot: Sendable {
                 }
             }
 
-            /// The next event; nil at the end or when the task was cancelled.
+            /// The next event; nil at the end or if the task was cancelled.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(RelayError) -> PostboxEvent? {
@@ -66,23 +66,21 @@ public final class PostboxSnapshot: Sendable {
     }
 }
 
-/// Which letters somebody has seen who reads pages and hears of new ones at the same time, as a value.
+/// The letters that a reader of pages and events has seen, as a value.
 ///
-/// Letters come as events in the stream's order and without holes, so that two places say which did. A letter of a page
-/// that lies behind them may come as an event yet: the newest few thousand of these are remembered.
+/// Letters arrive as events in the stream's order and without gaps, so that two sequences describe which. A letter of a
+/// page may still arrive as an event: the newest few thousand are remembered.
 struct LetterMerge: Sendable {
     private let postbox: String?
-    /// Which part of the stream has come as events.
+    /// The part of the stream that has arrived as events.
     private var heard: (incarnation: UInt64, places: ClosedRange<UInt64>)?
-    /// Letters of pages that were not heard of, and the newest that were.
+    /// Letters of pages that have not arrived as events, and the newest events.
     private var seen = RecentSet<String>(capacity: 4_096)
 
-    /// Nothing has been seen.
-    ///
-    /// - Parameter postbox: the one whose letters count; nil for all.
+    /// - Parameter postbox: Limits the letters to this postbox; nil for all.
     init(postbox: String? = nil) { self.postbox = postbox }
 
-    /// A page without what was seen already.
+    /// The page without letters that were seen already.
     mutating func new(of page: ListOutput<PostboxMessage>) -> ListOutput<PostboxMessage> {
         var page = page
         page.items = page.items.filter { isNew($0.id) }
@@ -99,7 +97,7 @@ struct LetterMerge: Sendable {
         return seen.insert(id)
     }
 
-    /// Whether an event is no repetition.
+    /// Whether an event is not a repetition.
     mutating func isNew(_ event: PostboxEvent) -> Bool {
         switch event {
         case .message(let letter): isNew(letter.id, in: letter.postboxId)
@@ -119,18 +117,18 @@ struct LetterMerge: Sendable {
 }
 
 extension RelayClient {
-    /// Subscribes to new letters, waits until nothing that comes can be missed, and only then lists: a letter that
-    /// arrives meanwhile is on the page or among the events, and never on both.
+    /// Subscribes to new letters, waits until none can be missed, and only then lists: a letter that arrives meanwhile
+    /// is either on the page or among the events, never both.
     ///
     /// - Parameters:
-    ///   - limit: most letters on the page, 1 to 100; nil for one.
-    ///   - postbox: only this one's letters, on the page as among the events; nil for all.
-    ///   - order: which comes first on the page.
-    /// - Throws: as ``listMessages(limit:nextToken:postbox:order:)``, and why the subscription was refused.
+    ///   - limit: The most letters on the page, 1 to 100; nil for one.
+    ///   - postbox: Limits both the page and the events to this postbox; nil for all.
+    ///   - order: The order of the page.
+    /// - Throws: As ``listMessages(limit:nextToken:postbox:order:)``, and the reason if the subscription was refused.
     public func postboxSnapshot(
         limit: Int? = nil, postbox: String? = nil, order: LetterOrder = .oldestFirst
     ) async throws(RelayError) -> PostboxSnapshot {
-        // What is wrong with the question is found before anything is begun.
+        // Invalid arguments are found before anything is started.
         _ = try LetterPage(limit: limit, nextToken: nil, postbox: postbox, order: order)
         await wake()
         guard link?.connection != nil else { throw .notConnected }

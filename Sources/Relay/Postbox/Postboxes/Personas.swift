@@ -1,36 +1,36 @@
-/// To which persona (Sudo) each of the user's postboxes belongs, as the network has said over one connection, as a
-/// value. A postbox keeps its persona for as long as it is there.
+/// The persona (Sudo) of each of the user's postboxes, as the network has reported over one connection, as a value. A
+/// postbox never changes its persona.
 ///
-/// The network's host may be slow, or away for a while. Letters wait for it once; after that they have the persona that
-/// their postbox had when the host last spoke, until it does again.
+/// The network's host may be slow, or away for a while. Letters wait for it once; after that they get the last reported
+/// persona of their postbox until the host answers again.
 struct Personas: Sendable {
     private var owner: String?
     private var known: [String: String] = [:]
-    /// As it was over earlier connections, or at an earlier start.
+    /// Personas from earlier connections or an earlier start.
     private var remembered: [String: String] = [:]
-    /// Whether this machine's memory was looked through.
+    /// Whether this machine's store was consulted.
     private var hasLooked = false
-    /// Whether letters are to wait for the network's answer: it has not failed to come.
+    /// Whether letters wait for the network's answer: it has not failed to arrive.
     private(set) var isAnswerExpected = true
     private var isAskedAside = false
 
-    /// Another connection begins: what is known is to be confirmed.
+    /// A new connection begins: known personas must be confirmed.
     mutating func reconnect() {
         remembered.merge(known) { $1 }
         (known, isAnswerExpected, isAskedAside) = ([:], true, false)
     }
 
-    /// The postboxes of letters of which it is not known yet.
+    /// The postboxes of these letters whose persona is unknown.
     func unknownPostboxes(of letters: [PostboxMessage]) -> Set<String> {
         Set(letters.lazy.map(\.postboxId).filter { known[$0] == nil })
     }
 
-    /// Takes in what the network says.
+    /// Handles the network's answer.
     ///
     /// - Parameters:
-    ///   - postboxes: all of the user's.
-    ///   - asked: those that were asked about. One that is not among the others is gone, and nobody asks for it again.
-    ///   - owner: the user, to whom the letters of such a postbox belong.
+    ///   - postboxes: All of the user's.
+    ///   - asked: Those that were asked about. A missing one is gone, and is not asked for again.
+    ///   - owner: The user, who owns the letters of such a postbox.
     mutating func take(_ postboxes: [Postbox], asked: Set<String>, owner: String) {
         belong(to: owner)
         isAnswerExpected = true
@@ -38,7 +38,7 @@ struct Personas: Sendable {
         for id in asked where known[id] == nil { known[id] = owner }
     }
 
-    /// Takes in whose postboxes they are: another user's are none of theirs.
+    /// Sets the owner of the postboxes; another user's are dropped.
     private mutating func belong(to owner: String) {
         guard self.owner != owner else { return }
         if self.owner != nil { (known, remembered, hasLooked) = ([:], [:], false) }
@@ -50,16 +50,16 @@ struct Personas: Sendable {
     /// The network has not answered.
     mutating func expectNoAnswer() { isAnswerExpected = false }
 
-    /// Whether the network is to be asked while no letter waits; it is when it is not being asked already.
+    /// Whether to ask the network while no letter waits: unless it is being asked already.
     mutating func beginAskingAside() -> Bool {
         defer { isAskedAside = true }
         return !isAskedAside
     }
 
-    /// It has answered, or not in time.
+    /// It has answered or timed out.
     mutating func endAskingAside() { isAskedAside = false }
 
-    /// Whether what this machine keeps of the postboxes would tell more of these letters; it is asked for once.
+    /// Whether the postboxes stored on this machine might tell more about these letters; they are read once.
     mutating func needsMemory(for letters: [PostboxMessage]) -> Bool {
         guard !hasLooked, letters.contains(where: { known[$0.postboxId] == nil && remembered[$0.postboxId] == nil })
         else { return false }
@@ -67,13 +67,13 @@ struct Personas: Sendable {
         return true
     }
 
-    /// Takes in what this machine keeps.
+    /// Adds the postboxes stored on this machine.
     mutating func remember(_ postboxes: [Postbox], of owner: String) {
         belong(to: owner)
         for postbox in postboxes where remembered[postbox.id] == nil { remembered[postbox.id] = postbox.sudoId }
     }
 
-    /// Letters with what is known.
+    /// The letters with their known personas.
     mutating func assigned(to letters: [PostboxMessage], of owner: String) -> [PostboxMessage] {
         belong(to: owner)
         return letters.map { letter in

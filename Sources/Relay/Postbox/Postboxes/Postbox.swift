@@ -1,24 +1,24 @@
-/// A named place where others can leave messages for a user, switched on and off by its owner.
+/// A named place where others can leave messages for a user, enabled and disabled by its owner.
 public struct Postbox: Hashable, Sendable, Identifiable {
     /// The postbox's identifier, a single subject token.
     public var id: String
-    /// Its name, a part of the address that others write to. It stays for as long as the postbox is there.
+    /// Its name, which is part of its address and never changes.
     public var name: String
-    /// What its owner calls it; the name where the owner has given it no title. It is no part of the address.
+    /// The owner's title for it, by default its name. It is not part of the address.
     public var title: String
     /// The identity (Sudo) that it belongs to.
     public var sudoId: String
     /// Whether it accepts messages. A disabled postbox refuses them and keeps those it has.
     public var isEnabled: Bool
-    /// When it was made.
+    /// When it was created.
     public var createdAt: Timestamp
 
-    /// Whether its owner calls it something else than its name.
+    /// Whether its title differs from its name.
     public var hasTitle: Bool { title != name }
 
-    /// Makes a description of a postbox.
+    /// Creates a description of a postbox.
     ///
-    /// - Parameter title: what its owner calls it; nil for its name.
+    /// - Parameter title: The owner's title; nil for its name.
     public init(
         id: String, name: String, title: String? = nil, sudoId: String, isEnabled: Bool, createdAt: Timestamp
     ) {
@@ -31,14 +31,14 @@ public struct Postbox: Hashable, Sendable, Identifiable {
     }
 }
 
-/// The user's postboxes as this machine keeps them.
+/// The user's postboxes as stored on this machine.
 public struct KeptPostboxes: Hashable, Sendable {
     /// The postboxes.
     public var items: [Postbox]
-    /// When the network told them: what has been changed since then is not known.
+    /// When the network reported them; later changes are unknown.
     public var asOf: Timestamp
 
-    /// Describes postboxes.
+    /// Creates a list.
     public init(items: [Postbox], asOf: Timestamp) {
         self.items = items
         self.asOf = asOf

@@ -1,12 +1,12 @@
 /// A page of the list of a user's postboxes, as a value.
 struct PostboxPage: Sendable {
-    /// The most postboxes a page may hold.
+    /// The most postboxes on a page.
     static let maximumLimit = 100
 
-    /// Where a postbox stands in the list. It stays there as long as the postbox is, whatever is made or deleted.
+    /// The position of a postbox in the list, which never changes, whatever is created or deleted.
     private struct Place: Comparable {
         let createdAt: UInt64
-        /// Tells those apart that were made in the same millisecond.
+        /// Distinguishes postboxes created in the same millisecond.
         let name: UInt64
 
         init(createdAt: UInt64, name: UInt64) {
@@ -26,7 +26,7 @@ struct PostboxPage: Sendable {
     }
 
     private let limit: Int
-    /// The place of the last postbox of the page before.
+    /// The position of the last postbox of the previous page.
     private let last: Place?
 
     /// Asks for a page.
@@ -48,7 +48,7 @@ struct PostboxPage: Sendable {
 
     /// The page.
     ///
-    /// - Parameter postboxes: all of the user's, in any order.
+    /// - Parameter postboxes: All of the user's, in any order.
     func output(of postboxes: [Postbox]) -> ListOutput<Postbox> {
         let all = postboxes.map { (place: Place(of: $0), postbox: $0) }.sorted { $0.place < $1.place }
         let rest = all.filter { entry in last.map { $0 < entry.place } ?? true }

@@ -2,23 +2,22 @@ import NATS
 import NIOCore
 import Platform
 
-/// The user's own postboxes, which the network's host keeps, asked for over one connection.
+/// Asks the network's host about the user's own postboxes, over one connection.
 struct PostboxServiceClient: Sendable {
-    /// Whose postboxes they are.
     let owner: String
     let connection: NATSConnection
-    /// How long an answer may take.
+    /// The time limit of an answer.
     var timeLimit = Duration.seconds(10)
 
-    /// All postboxes, or those of a persona. A user's first call has the network set up one named `personal`.
+    /// All postboxes, or those of a persona. A user's first call has the network create one named `personal`.
     func postboxes(of persona: String?) async throws(RelayError) -> [Postbox] {
         let all = try await ask("list", PostboxRequest(sudoId: persona))
         guard let persona else { return all }
-        // A host of an earlier version lists all.
+        // Hosts of earlier versions list all.
         return all.filter { $0.sudoId == persona }
     }
 
-    /// Has the host do something to one postbox, of a persona's where one is named.
+    /// Changes one postbox, which must belong to the persona if one is given.
     ///
     /// - Parameter verb: `create`, `enable`, `disable`, `rename` or `delete`.
     func change(
@@ -29,7 +28,7 @@ struct PostboxServiceClient: Sendable {
         return postbox
     }
 
-    /// Why a title is none.
+    /// The error for an invalid title.
     static let invalidTitle = RelayError.invalidArgument(
         "A postbox's title is a line of 1 to \(PostboxRequest.maximumTitleBytes) bytes, without invisible characters")
 
@@ -53,12 +52,12 @@ struct PostboxServiceClient: Sendable {
         return try Self.postboxes(in: reply, about: name)
     }
 
-    /// What the host's answer says.
+    /// The postboxes in the host's answer.
     ///
     /// - Parameters:
-    ///   - reply: the answer.
-    ///   - name: the postbox that was asked about.
-    /// - Throws: why the host refused.
+    ///   - reply: The answer.
+    ///   - name: The postbox that was asked about.
+    /// - Throws: The host's refusal.
     static func postboxes(in reply: PostboxReply, about name: String) throws(RelayError) -> [Postbox] {
         switch reply.error {
         case nil: break
