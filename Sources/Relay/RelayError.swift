@@ -1,7 +1,7 @@
-/// Everything that a call of the client core can fail with.
+/// Any failure of a call of the client core.
 ///
-/// Each case's ``words`` say what happened and what to do next. No case ever carries a secret: texts come from the
-/// caller's own arguments (a topic, an identifier) or from the server's public error messages.
+/// Each case's ``words`` say what happened and what to do next. No case carries a secret: texts come from the caller's
+/// own arguments (a topic, an identifier) or from the server's public error messages.
 public enum RelayError: Error, Hashable, Sendable {
     /// The API key or the secret is empty or malformed. Found before any network access.
     case invalidCredentials(String)
@@ -9,8 +9,8 @@ public enum RelayError: Error, Hashable, Sendable {
     case notInitialized
     /// The call needs a connection and there is none.
     case notConnected
-    /// What this names depends on what the network holds at that moment, so that it cannot wait for a connection, and
-    /// there is none.
+    /// This operation depends on the network's present state, so that it cannot wait for a connection, and there is
+    /// none.
     case needsConnection(String)
     /// The client is already connected as another user (RongCloud 34001).
     case alreadyConnected
@@ -18,25 +18,26 @@ public enum RelayError: Error, Hashable, Sendable {
     case invalidTopic(String)
     /// The message cannot be encoded or decoded.
     case invalidMessage(String)
-    /// The message is larger than the client or the server accepts. Both figures are bytes of what was written: of a
-    /// line or a letter, of its text.
+    /// The message is larger than the client or the server accepts. Both figures are bytes of its content: for a line
+    /// or a letter, of its text.
     case tooLarge(bytes: Int, limit: Int)
-    /// The outbox is full and its policy refuses or drops messages.
+    /// The outbox is full, and its policy refuses or drops messages.
     case outboxFull
     /// An argument is out of its range.
     case invalidArgument(String)
     /// The page token is damaged, or was issued for another postbox (Nexconn 25432).
     case invalidToken
-    /// Nothing exists under this identifier any more.
+    /// Nothing exists with this identifier any more.
     case notFound(String)
-    /// The key changed meanwhile, so nothing was stored: it has this revision, or 0 when it never had a value (Nexconn
+    /// The key changed meanwhile, so nothing was stored: it has this revision, or 0 if it never had a value (Nexconn
     /// and RongCloud 23431).
     case conflict(key: String, revision: UInt64)
-    /// The postbox, written `user/postbox`, takes no message; the reason is the network's, if it gives one.
+    /// The postbox, written `user/postbox`, refuses messages, for the network's reason if it gives one.
     case postboxNotAccepting(String, because: RecipientReply.State? = nil)
-    /// The server's permissions refuse this operation.
+    /// The server's permissions forbid this operation.
     case notAuthorized(String)
-    /// The message with this identifier was sent, its answer was lost, and whether it was stored cannot be found out.
+    /// The message with this identifier was sent, but its answer was lost, and whether it was stored cannot be found
+    /// out.
     case uncertain(String)
     /// No answer within the deadline. The text names the operation.
     case timeout(String)
@@ -44,7 +45,7 @@ public enum RelayError: Error, Hashable, Sendable {
     case busy(String)
     /// The connection ended for this reason.
     case connection(ConnectionReason)
-    /// The server answered with an error of its own.
+    /// The server answered with an error.
     case server(code: Int, String)
     /// The caller gave up.
     case cancelled
@@ -90,7 +91,7 @@ extension RelayError {
         }
     }
 
-    /// Why a postbox takes no message.
+    /// Why a postbox refuses messages.
     private static func refusal(_ address: String, _ state: RecipientReply.State?) -> String {
         let parts = address.split(separator: "/", maxSplits: 1).map(String.init)
         guard parts.count == 2 else { return "The postbox \(address) does not accept messages." }
@@ -104,7 +105,7 @@ extension RelayError {
         }
     }
 
-    /// A detail without its last full stop, which the sentence brings.
+    /// A detail without a final full stop, which the sentence adds.
     private static func clause(_ detail: String) -> String {
         detail.hasSuffix(".") ? String(detail.dropLast()) : detail
     }

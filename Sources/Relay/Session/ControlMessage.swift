@@ -1,17 +1,16 @@
 import NATS
 import Platform
 
-/// What the network's administrator tells a user's clients before acting on the server: why the connection is about to
-/// end.
+/// A message of the network's administrator to a user's clients that says why the connection is about to end.
 ///
-/// It travels on `relay.control.<user>` as a JSON map of `kind`, `reason`, `device`, `by`, `key` and `proof`. Any
-/// member of the account could have a stream delivered to that subject, so the map alone proves nothing: `proof` holds
-/// the same facts in a token that the network's account signed for this one user and a short time, and clients believe
-/// only that.
+/// It is sent on `relay.control.<user>` as a JSON map of `kind`, `reason`, `device`, `by`, `key` and `proof`. Any
+/// member of the account could have a stream delivered to that subject, so the map itself proves nothing: `proof`
+/// contains the same facts in a token that the network's account has signed for this user and a short time, and clients
+/// trust only that.
 public struct ControlMessage: Hashable, Sendable {
     /// What is about to happen.
     public enum Kind: Hashable, Sendable {
-        /// The connection is ended; a new one is not refused.
+        /// The connection ends; a new one is allowed.
         case kicked
         /// The user may not connect until the ban is lifted.
         case banned
@@ -19,15 +18,15 @@ public struct ControlMessage: Hashable, Sendable {
         case deactivated
         /// The credentials of the connection were revoked.
         case revoked
-        /// The time until which the user may use the network has passed.
+        /// The user's access to the network has expired.
         case accessExpired
         /// The user signed in elsewhere, and only one session is allowed.
         case signedInElsewhere
-        /// The whole application is blocked.
+        /// The entire application is blocked.
         case applicationBlocked
-        /// What the user may do has changed; a new connection has the rights that hold now.
+        /// The user's permissions have changed; a new connection gets the new ones.
         case permissionsChanged
-        /// Any other cause, as the status code that RongCloud or Nexconn has for it.
+        /// Any other reason, as a status code of RongCloud or Nexconn.
         case code(Int)
     }
 
@@ -37,12 +36,12 @@ public struct ControlMessage: Hashable, Sendable {
     public var reason: String?
     /// The device that took over, for ``Kind/signedInElsewhere``.
     public var device: String?
-    /// Who acts.
+    /// The administrator who acts.
     public var administrator: String?
-    /// The public key of the credentials that are meant; nil means all connections of the user.
+    /// The public key of the credentials concerned; nil means all connections of the user.
     public var key: String?
 
-    /// Makes a message.
+    /// Creates a message.
     public init(
         kind: Kind, reason: String? = nil, device: String? = nil, administrator: String? = nil, key: String? = nil
     ) {
@@ -53,10 +52,10 @@ public struct ControlMessage: Hashable, Sendable {
         self.key = key
     }
 
-    /// The subject on which a user's clients hear their administrator.
+    /// The subject on which a user's clients listen to their administrator.
     public static func subject(for user: String) -> String { NetworkNames.control(of: user) }
 
-    /// What the message means for the connection.
+    /// The meaning of the message for the connection.
     public var connectionReason: ConnectionReason {
         switch kind {
         case .kicked: .kicked(by: administrator, reason: reason)
@@ -78,19 +77,19 @@ public struct ControlMessage: Hashable, Sendable {
 }
 
 extension ControlMessage {
-    /// The longest message that is looked at, in bytes.
+    /// The longest message accepted, in bytes.
     static let maximumLength = 16 << 10
     /// How far the clocks of the administrator and a client may differ, in seconds.
     static let clockTolerance: Int64 = 300
 
-    /// The message as it travels.
+    /// The message in its wire form.
     ///
     /// - Parameters:
-    ///   - user: whose clients are meant.
-    ///   - account: the key that issues the users' tokens: the account's, or one of its signing keys.
-    ///   - now: seconds since 1970.
-    ///   - lifetime: for how many seconds clients may believe it.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` when the key is not an account's.
+    ///   - user: The recipient.
+    ///   - account: The key that issues the users' tokens: the account's, or one of its signing keys.
+    ///   - now: Seconds since 1970.
+    ///   - lifetime: For how many seconds clients may accept it.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` if the key is not an account's.
     public func encoded(
         for user: String, signedBy account: NKeyPair, at now: Int64, lifetime: Int64 = 120
     ) throws(RelayError) -> [UInt8] {
@@ -103,7 +102,7 @@ extension ControlMessage {
         }
     }
 
-    /// The token that proves the message, and holds all of it. The parameters and errors are those of
+    /// The token that proves the message and contains all of it, with the parameters and errors of
     /// ``encoded(for:signedBy:at:lifetime:)``.
     package func proof(
         for user: String, signedBy account: NKeyPair, at now: Int64, lifetime: Int64 = 120
@@ -117,15 +116,15 @@ extension ControlMessage {
         }
     }
 
-    /// Reads a message and believes it only with a valid proof.
+    /// Decodes a message and verifies its proof.
     ///
     /// - Parameters:
-    ///   - bytes: what came.
-    ///   - user: whom it must be for.
-    ///   - issuers: the public keys whose signature counts: those that issued the user's own token.
-    ///   - now: seconds since 1970, by this machine's clock.
-    /// - Returns: the message and the identifier of its proof, by which a repetition is recognised.
-    /// - Throws: ``RelayError/invalidMessage(_:)`` when it is malformed, not proved, for somebody else, or too old.
+    ///   - bytes: The message.
+    ///   - user: The required recipient.
+    ///   - issuers: The public keys trusted to sign it: those that issued the user's own token.
+    ///   - now: Seconds since 1970, by this machine's clock.
+    /// - Returns: The message and the identifier of its proof, which reveals a repetition.
+    /// - Throws: ``RelayError/invalidMessage(_:)`` if it is malformed, not proved, for another user, or too old.
     public static func verified(
         _ bytes: some Collection<UInt8>, for user: String, trusting issuers: [String], at now: Int64
     ) throws(RelayError) -> (message: ControlMessage, proof: String) {
@@ -136,7 +135,7 @@ extension ControlMessage {
         return try verified(proof: proof, for: user, trusting: issuers, at: now)
     }
 
-    /// Believes a proof alone: as ``verified(_:for:trusting:at:)``, or, without a time, however old it is.
+    /// Verifies a proof alone, like ``verified(_:for:trusting:at:)``; without a time, however old it is.
     static func verified(
         proof: String, for user: String, trusting issuers: [String], at now: Int64? = nil
     ) throws(RelayError) -> (message: ControlMessage, proof: String) {
@@ -162,9 +161,9 @@ extension ControlMessage {
         return (message, identifier)
     }
 
-    /// Reads a message on a network without tokens, where the server's permissions alone say who may send it.
+    /// Decodes a message on a network without tokens, where only the server's permissions say who may send it.
     ///
-    /// - Throws: ``RelayError/invalidMessage(_:)`` when it is malformed.
+    /// - Throws: ``RelayError/invalidMessage(_:)`` if it is malformed.
     public static func unproved(_ bytes: some Collection<UInt8>) throws(RelayError) -> ControlMessage {
         guard bytes.count <= maximumLength, let facts = try? JSONDecoder().decode(Facts.self, from: Data(bytes)),
             let message = facts.message
@@ -180,7 +179,7 @@ extension ControlMessage {
         var by: String?
         var code: Int?
         var key: String?
-        /// Proves the rest of it; nil within the proof itself.
+        /// Proves the rest; nil in the proof itself.
         var proof: String?
 
         init(_ message: ControlMessage) {
@@ -222,7 +221,7 @@ extension ControlMessage.Kind {
     }
 }
 
-/// The part of a control message's token that carries its facts: a generic NATS token of the account about itself.
+/// The facts in a control message's token: a generic NATS token of the account about itself.
 struct ControlGrant: ClaimsGrant {
     static let type = "generic"
     static let subject = NKey.Kind.account

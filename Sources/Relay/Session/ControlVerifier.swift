@@ -1,16 +1,15 @@
-/// Decides which words of the network's administrator count, as a pure value.
+/// Verifies messages of the network's administrator, as a pure value.
 struct ControlVerifier: Sendable {
-    /// The proofs that were believed, so that none counts twice.
+    /// The accepted proofs, so that none counts twice.
     private var proofs = RecentSet<String>(capacity: 64)
 
-    /// Reads a message on the user's control subject.
+    /// Verifies a message on the user's control subject.
     ///
     /// - Parameters:
-    ///   - issuers: the keys whose signature counts; where there are none the server's permissions have to do.
-    ///   - now: seconds since 1970.
-    ///   - key: the public key that this client logged in by.
-    /// - Returns: why the connection is about to end; nil for what nobody vouches for, what was heard before, and what
-    ///   concerns another key.
+    ///   - issuers: The keys trusted to sign it; without any, the server's permissions must suffice.
+    ///   - now: Seconds since 1970.
+    ///   - key: The public key of this client's login.
+    /// - Returns: Why the connection is about to end; nil for an unproved message, a repetition, or another key.
     mutating func reason(
         in bytes: [UInt8], for user: String, issuers: [String], at now: Int64, key: String? = nil
     ) -> ConnectionReason? {
@@ -27,8 +26,8 @@ struct ControlVerifier: Sendable {
         return message.key == nil || message.key == key ? message.connectionReason : nil
     }
 
-    /// Reads the signed refusal that the network answers this client's own question with. It is as fresh as the
-    /// question, so that neither clock counts, and it may be heard at each login.
+    /// Verifies the network's signed refusal of this client's own question. It is as fresh as the question, so that no
+    /// clock matters, and it may be repeated at each login.
     static func reason(ofRefusal proof: String, for user: String, issuers: [String]) -> ConnectionReason? {
         (try? ControlMessage.verified(proof: proof, for: user, trusting: issuers))?.message.connectionReason
     }

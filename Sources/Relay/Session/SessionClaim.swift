@@ -1,41 +1,41 @@
 import Platform
 
-/// Whether one user may be connected from several devices at the same time.
+/// Whether a user may be connected from several devices at once.
 public enum SessionPolicy: Hashable, Sendable {
     /// Any number of connections, side by side.
     case shared
-    /// One connection; the policy says which of two stays. Both clients must keep to it.
+    /// One connection; the policy says which of two stays. Both clients must follow it.
     case exclusive(KickPolicy)
 }
 
-/// Which of two devices of one user stays connected (RongCloud's and Nexconn's reconnect kick).
+/// Which of a user's two devices stays connected (RongCloud's and Nexconn's reconnect kick).
 public enum KickPolicy: String, Hashable, Sendable, CaseIterable {
-    /// The device that connects takes the session over; the other one learns by whom and stays out.
+    /// A connecting device takes over the session; the other one is told by whom and stays out.
     case takeOver = "take-over"
-    /// The device that connects, for the first time or again, stays out while another one holds the session.
+    /// A connecting device, for the first time or again, stays out while another one holds the session.
     case yield
 }
 
-/// This client's claim to an exclusive session, as a pure value: it decides by what the network's bucket holds for the
-/// user.
+/// This client's claim to an exclusive session, as a pure value that decides by the user's entry in the network's
+/// bucket.
 ///
-/// The bucket `relay_sessions` holds one entry per user: who holds the session. Its owner writes it again every
-/// ``renewal``; an entry that is not renewed vanishes by the bucket's age limit, so a device that died does not block
-/// others for long.
+/// The bucket `relay_sessions` has one entry per user with the holder of the session. The holder rewrites it every
+/// ``renewal``; an entry that is not renewed expires by the bucket's age limit, so a dead device does not block others
+/// for long.
 package struct SessionClaim: Hashable, Sendable {
-    /// How often the owner writes its entry again; a third of the bucket's age limit.
+    /// How often the holder rewrites its entry; a third of the bucket's age limit.
     static let renewal = Duration.seconds(30)
     static let bucket = NetworkNames.sessions
 
     struct Holder: Codable, Hashable, Sendable {
-        /// One client's session, from its making on.
+        /// One client's session, for the life of the client.
         var session: String
         /// The device's name for people.
         var device: String
     }
 
     let me: Holder
-    /// Which of two stays.
+    /// Which of two devices stays.
     let policy: KickPolicy
     /// The revision of this client's newest entry; nil while it holds none.
     private(set) var revision: UInt64?
@@ -45,14 +45,13 @@ package struct SessionClaim: Hashable, Sendable {
         self.policy = policy
     }
 
-    /// A new session of the configured device; nil where sessions are shared.
+    /// A new session of the configured device; nil if sessions are shared.
     init?(_ configuration: RelayConfiguration) {
         guard case .exclusive(let policy) = configuration.sessions else { return nil }
         self.init(session: RandomText.uuid(), device: configuration.device, policy: policy)
     }
 
-    /// The device that keeps this one out, of those that hold the session as a connection is made; nil if it may be
-    /// taken.
+    /// The device that holds the session and keeps this one out; nil if the session may be claimed.
     func deviceKeepingOut(_ holder: Holder?) -> String? {
         guard policy == .yield, let holder, holder.session != me.session else { return nil }
         return holder.device
@@ -63,11 +62,11 @@ package struct SessionClaim: Hashable, Sendable {
 
     /// The user's entry has changed.
     ///
-    /// - Returns: the device that holds the session now in place of this one.
+    /// - Returns: The device that has taken over the session from this one.
     mutating func changed(to holder: Holder?, revision newest: UInt64) -> String? {
         guard let holder, newest >= revision ?? 0 else { return nil }
         if holder.session == me.session {
-            // An entry whose acknowledgement was lost: the next one still builds on it.
+            // An entry whose acknowledgement was lost: the next one builds on it.
             if holder == me { revision = newest }
             return nil
         }
@@ -75,9 +74,9 @@ package struct SessionClaim: Hashable, Sendable {
         return holder.device
     }
 
-    /// Gives the session up.
+    /// Gives up the session.
     ///
-    /// - Returns: the entry to be deleted; nil if this client holds none.
+    /// - Returns: The entry to delete; nil if this client holds none.
     mutating func release() -> SessionClaim? {
         guard revision != nil else { return nil }
         defer { revision = nil }
@@ -90,8 +89,8 @@ package struct SessionClaim: Hashable, Sendable {
         return (try? Array(encoder.encode(me))) ?? []
     }
 
-    /// The user's key in the bucket, whose grammar (ADR-8) has no `+`: what is outside it is written as `=` and two
-    /// hexadecimal digits.
+    /// The user's key in the bucket. Bytes outside the grammar of keys (ADR-8) are written as `=` and two hexadecimal
+    /// digits.
     package static func key(for user: String) -> String {
         var key = ""
         for byte in user.utf8 {

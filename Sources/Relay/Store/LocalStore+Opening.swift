@@ -1,23 +1,23 @@
 import GRDB
 
 extension LocalStore {
-    /// Opens the store in a file, and makes it when there is none.
+    /// Opens the store in a file, or creates it.
     ///
     /// A file that is no readable database, or has the tables of another version, is renamed to end in `.damaged-` and
-    /// the day, with its log, so that nothing is destroyed; a new store takes its place, with what a person typed and
-    /// chose as far as it can be read. Several processes may have a store open; one at a time opens it, by a lock on a
-    /// file beside it. Blocks for as long as the disk takes, and some seconds when another process is opening the same
-    /// store. A file that cannot be opened within 20 seconds counts as damaged, and what cannot be read of a damaged
-    /// one within another 20 seconds stays in it.
+    /// the day, together with its log, so that nothing is destroyed; a new store takes its place, with what a person
+    /// typed and chose as far as it is readable. Several processes may have a store open; a lock on a separate file
+    /// lets one at a time open it. Blocks for as long as the disk takes, and for some seconds while another process
+    /// opens the same store. A file that cannot be opened within 20 seconds counts as damaged, and rescuing data from a
+    /// damaged one also takes at most 20 seconds.
     ///
-    /// A store that is there is read as it is where it, or its folder, may not be written.
+    /// A store that may not be written, or whose folder may not, is opened read-only.
     ///
     /// - Throws: ``RelayError/storage(_:)`` with the file's name and the cause.
     public static func open(_ path: String) throws(RelayError) -> LocalStore {
         try open(path, clock: SystemTime())
     }
 
-    /// As ``open(_:)`` for a client, which goes on without a store: with how it went, also where there is none.
+    /// As ``open(_:)`` for a client, which continues without a store: also returns the outcome.
     static func openIfPossible(_ path: String) -> (LocalStore?, Opening) {
         do throws(RelayError) {
             let store = try open(path)
@@ -25,7 +25,7 @@ extension LocalStore {
         } catch { return (nil, .failed(error)) }
     }
 
-    /// As ``open(_:)``, with the time, the rules of writing, and how long each of the two steps may take.
+    /// As ``open(_:)``, with the clock, the rules of writing, and the time limit of each of the two steps.
     package static func open(
         _ path: String, clock: any Timekeeper, batching: StoreBatching = StoreBatching(),
         within time: Duration = StoreTimeLimit.usual
@@ -39,7 +39,7 @@ extension LocalStore {
             } catch { throw StoreFailure.error(error, path) }
         }
         try StoreFiles.prepare(path)
-        // Whoever finds a damaged store must not put the new one aside that another has just made.
+        // Two processes that find a damaged store must not put aside each other's new one.
         let lock = try StoreFiles.lock(path)
         defer { lock.end() }
         let use = try StoreFiles.use(path)
@@ -56,8 +56,8 @@ extension LocalStore {
             store.writer?.proceed()
             return store
         } catch {
-            // What may pass is no damage, unless it took too long. That a file may not be written was found out above;
-            // SQLite says so of a damaged first page, too.
+            // A temporary failure is no damage, unless it took too long. Read-only files were handled above, so that
+            // SQLite's error for them here means a damaged first page.
             let isForbidden = (error as? DatabaseError)?.extendedResultCode == .SQLITE_READONLY
             guard hadContent, !StoreFailure.mayPass(error) || limit.isOver || isForbidden else {
                 throw StoreFailure.error(error, path)
@@ -76,28 +76,28 @@ extension LocalStore {
         } catch { throw StoreFailure.error(error, path) }
     }
 
-    /// The database, and whether it has just been made.
+    /// The database, and whether it was just created.
     private static func prepared(
         _ path: String, within limit: StoreTimeLimit?
     ) throws -> (database: DatabasePool, isNew: Bool) {
         let pool = try DatabasePool(path: path, configuration: configuration(within: limit))
-        // Also what a process left that ended between making the file and its tables.
+        // Covers a process that ended between creating the file and its tables.
         let isNew = try pool.read { database in
             let hasTables = try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)")
             return try hasTables == false && Int.fetchOne(database, sql: "PRAGMA user_version") == 0
         }
         if isNew {
-            // So that the file can shrink in small steps; it is written into the file's first page.
+            // Lets the file shrink in small steps; this is stored in the file's first page.
             try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL; VACUUM") }
             try pool.write { try StoreSchema.make(in: $0) }
         }
         try pool.read { try StoreSchema.check($0) }
-        // Damage to the first page may forbid to write. Somebody who writes now does not.
+        // Damage to the first page may prevent writing. Another process that is writing now is no damage.
         do { try pool.write { _ in } } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
         return (pool, isNew)
     }
 
-    /// The database where it may not be written.
+    /// The database, read-only.
     private static func readOnly(_ path: String, within limit: StoreTimeLimit) throws -> DatabasePool {
         var configuration = configuration(within: limit)
         configuration.readonly = true
@@ -113,8 +113,8 @@ extension LocalStore {
         configuration.maximumReaderCount = 3
         configuration.label = "parley.store"
         configuration.prepareDatabase { database in
-            // The ends of many topics' index are written by turns. What is deleted is gone, which costs nothing that
-            // could be measured where nothing is deleted.
+            // The ends of many topics' indices are written in turn. Overwriting deleted data has no measurable cost
+            // while nothing is deleted.
             try database.execute(sql: "PRAGMA cache_size = -8000; PRAGMA secure_delete = ON")
             database.add(function: StoreSchema.matches)
             limit?.watch(database)
@@ -122,11 +122,11 @@ extension LocalStore {
         return configuration
     }
 
-    /// Carries the log over into the file once nobody here writes any more, so that the file alone is the whole store.
-    /// Where another process has the store open, it may do it in our place.
+    /// Checkpoints the log after the last write, so that the file alone is the entire store. If another process has the
+    /// store open, it may do so instead.
     static func carryOverLog(of path: String) {
         var configuration = Configuration()
-        // Less than others wait to write, whom this one would keep from it while they read.
+        // Shorter than other writers wait, which this would block while there are readers.
         configuration.busyMode = .timeout(0.5)
         guard let last = try? DatabaseQueue(path: path, configuration: configuration) else { return }
         try? last.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }

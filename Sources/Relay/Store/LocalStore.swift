@@ -3,32 +3,31 @@ import NATS
 import NIOConcurrencyHelpers
 import NIOPosix
 
-/// What this client keeps on this machine, in an SQLite database: messages, letters, the outbox, and what the person
-/// was at. It opens before the network is touched, so that what is kept can be shown while offline (Nexconn's and
+/// The client's data on this machine, in an SQLite database: messages, letters, the outbox, and the state of the
+/// person's screen. It opens before the network is touched, so that stored data can be shown offline (Nexconn's and
 /// RongCloud's database).
 ///
-/// One connection writes, in its own thread; readers have others and see the state of their beginning, so that none
-/// waits for the writer. What arrives is written in batches, so that it may be some 100 ms until a reader sees it; what
-/// a person has read or typed is written at once, with the messages before it. Another process may use the same file at
-/// the same time.
+/// One connection writes, in its own thread; readers have others and see the state at their start, so that none waits
+/// for the writer. Received data is written in batches, so that a reader may see it some 100 ms later; what a person
+/// has read or typed is written at once, with the messages before it. Another process may use the same file at the same
+/// time.
 ///
-/// A store on a disk that takes nothing is only read: what is appended is not kept, and all else that would change it
-/// fails.
+/// On a read-only disk, appended data is dropped and every other change fails.
 public final class LocalStore: Sendable {
-    /// How it was opened; ``Opening/found``, ``Opening/made``, ``Opening/rescued(_:)`` or ``Opening/readOnly(path:)``.
+    /// The outcome of opening it: ``Opening/found``, ``Opening/made``, ``Opening/rescued(_:)`` or
+    /// ``Opening/readOnly(path:)``.
     public let opening: Opening
 
     let database: DatabasePool
     let path: String
     let clock: any Timekeeper
-    /// What writes; nil where the disk takes nothing.
+    /// Nil on a read-only disk.
     let writer: StoreWriter?
     private let readers = NIOLockedValueBox(Readers())
 
     private struct Readers {
-        /// How many read.
         var count = 0
-        /// Who waits for the last one; nobody begins to read any more.
+        /// Waits for the last reader; no others may start.
         var closer: Completion<Void>?
     }
 
@@ -42,53 +41,53 @@ public final class LocalStore: Sendable {
         self.clock = clock
     }
 
-    /// What cannot be kept, and that it is kept again, each once. A new reader hears the last of it first.
+    /// Storage failures and recoveries; each is reported once. A new reader first gets the last one.
     public var news: AsyncStream<StoreNews> { writer?.news ?? AsyncStream { $0.finish() } }
 
-    // MARK: Keeping
+    // MARK: Writing
 
-    /// Keeps messages that arrived, and what they change, in the next batch. What is there already stays as it is.
+    /// Writes received messages and their changes in the next batch. Existing messages stay as they are.
     ///
-    /// Returns at once as long as there is room. While the writer is behind it waits for room, so that what follows
-    /// stays on the server, but not longer than ``StoreBatching/patience``; while the disk takes nothing, it does not
-    /// wait. What then finds no room is not kept, with its changes, and ``news`` tells so.
+    /// Returns at once while there is room. If the writer lags behind it waits for room, so that further messages stay
+    /// on the server, but at most ``StoreBatching/patience``; while the disk fails, it does not wait. Without room,
+    /// messages and changes are dropped, which ``news`` reports.
     ///
     /// - Parameters:
-    ///   - messages: what arrived.
-    ///   - changes: what is written behind the messages: a cursor that has passed them, say.
-    /// - Returns: false when there was no room, so that nothing of it is kept.
+    ///   - messages: The messages.
+    ///   - changes: Changes to write after the messages, such as a cursor that has passed them.
+    /// - Returns: False if there was no room, so that everything was dropped.
     @discardableResult
     package func append(_ messages: [KeptMessage], _ changes: [StoreChange] = []) async -> Bool {
         await writer?.append(messages, changes) ?? false
     }
 
-    /// As ``append(_:_:)``, for a caller that does not wait for room.
+    /// As ``append(_:_:)``, without waiting for room.
     func offer(_ changes: [StoreChange]) { writer?.add([], changes, orWait: nil) }
 
-    /// Writes what waits, and returns when it is kept.
+    /// Writes everything that waits, and returns once it is stored.
     ///
-    /// - Throws: ``RelayError/storage(_:)`` when it could not be written; it still waits then.
+    /// - Throws: ``RelayError/storage(_:)`` if it could not be written; it then still waits.
     package func flush() async throws(RelayError) { try await writer?.flush() }
 
-    /// Keeps what a person typed or did, and returns when it is committed: no end of the process loses it then. What is
-    /// on its way out is forced onto the disk, too.
+    /// Commits changes made by a person before returning, so that they survive a crash of the process. Outgoing
+    /// messages are also forced onto the disk.
     ///
-    /// - Throws: ``RelayError/storage(_:)``; nothing of it is kept then.
+    /// - Throws: ``RelayError/storage(_:)``; none of the changes is stored then.
     package func commit(_ changes: [StoreChange]) async throws(RelayError) {
         try await writing(isForced: changes.contains(where: \.isPrecious)) { database in
             for change in changes { try change.write(to: database) }
         }
     }
 
-    /// Tells, once, that what was committed could not be kept and stays in memory.
+    /// Reports, once, that a commit failed and its data stays in memory.
     func tellFailing(_ error: RelayError) { writer?.tellFailing(error) }
 
-    /// Tells that what could not be committed is kept by now.
+    /// Reports that all commits have succeeded by now.
     func tellRecovered() { writer?.tellRecovered() }
 
     /// Writes in a transaction of its own, at once.
     ///
-    /// - Parameter isForced: whether it is on the disk when the call returns.
+    /// - Parameter isForced: Whether to force it onto the disk before returning.
     @discardableResult
     func writing<Value: Sendable>(
         isForced: Bool = false, _ work: @escaping @Sendable (Database) throws -> Value
@@ -97,12 +96,12 @@ public final class LocalStore: Sendable {
         return try await writer.write(isForced: isForced, work)
     }
 
-    /// Writes what waits and lets go of the file. What is appended afterwards is not kept.
+    /// Writes everything that waits and releases the file. Later appends are dropped.
     ///
-    /// - Throws: ``RelayError/storage(_:)`` when what waited could not be written; the file is let go of all the same.
+    /// - Throws: ``RelayError/storage(_:)`` if something could not be written; the file is released all the same.
     package func close() async throws(RelayError) {
         let failure = await writer?.stop()
-        // GRDB's pool must not be closed while somebody asks it for a connection.
+        // GRDB's pool must not be closed while a reader asks it for a connection.
         let last = Completion<Void>()
         let isRead = readers.withLockedValue { readers in
             readers.closer = last
@@ -120,7 +119,7 @@ public final class LocalStore: Sendable {
 
     // MARK: Reading
 
-    /// Reads, beside whoever writes.
+    /// Reads concurrently with the writer.
     func reading<Value: Sendable>(
         _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws(RelayError) -> Value {

@@ -1,15 +1,16 @@
 import NATS
 import NIOPosix
 
-// What is received is kept in the local store, where that is a file, and read from it while there is no connection.
+// Received messages are stored in the local store, if that is a file, and read from it without a connection.
 extension RelayClient {
-    /// Whether what is received is kept.
+    /// Whether received messages are stored.
     var keepsMessages: Bool { configuration.store.keepsMessages }
 
-    /// Opens the local store on a thread that may wait for the disk, and tells how that went. The outbox gets back what
-    /// is kept of it before anyone else has the store.
+    /// Opens the local store on a thread that may block, and reports the outcome. The outbox is restored before
+    /// anything
+    /// else uses the store.
     ///
-    /// - Returns: the store; nil where nothing is kept, or it cannot be opened.
+    /// - Returns: The store; nil without one, or if it cannot be opened.
     func beginOpeningStore() -> Task<LocalStore?, Never> {
         let (location, retention, upkeep) = (configuration.store, configuration.retention, lifecycle.upkeep)
         return Task { [publisher, clock = surroundings.clock, board = boards.stores] in
@@ -34,19 +35,19 @@ extension RelayClient {
         }
     }
 
-    /// The local store, once it is open: the one on the disk, or none where it cannot be opened or nothing is kept.
+    /// The local store once it is open; nil without one, or if it cannot be opened.
     package func keptStore() async -> LocalStore? {
         guard keepsMessages else { return nil }
         return await openingStore().value
     }
 
-    /// What the local store cannot keep, and that it keeps everything again, each once: a disk that is full, say. The
-    /// connection goes on meanwhile. Waits for the opening of the store.
+    /// Storage failures and recoveries, such as a full disk; each is reported once. The connection continues meanwhile.
+    /// Waits for the store to open.
     ///
-    /// - Returns: the news; nil where the configuration's store is no file, or could not be opened.
+    /// - Returns: The news; nil if the configuration's store is no file, or could not be opened.
     public func storeNews() async -> AsyncStream<StoreNews>? { await keptStore()?.news }
 
-    /// What the store is to have of a subscription; nil where nothing is kept.
+    /// How to store a subscription; nil without a store.
     func keeping(_ pattern: TopicPattern) -> StreamKeeping<TopicEvent>? {
         guard keepsMessages else { return nil }
         return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) { event, stored, stream in
@@ -54,18 +55,19 @@ extension RelayClient {
         }
     }
 
-    /// What this machine keeps of a topic, connected or not: the newest messages before a place in the stream that came
-    /// to this machine, by a subscription or by `history`, oldest first. Waits for the opening of the local store and
-    /// for nothing else. What has just arrived may take 100 ms until it is here.
+    /// A topic's messages on this machine, connected or not: the newest ones before a place in the stream, received by
+    /// a
+    /// subscription or by `history`, oldest first. Waits only for the local store to open. A message may take 100 ms to
+    /// appear here.
     ///
     /// - Parameters:
-    ///   - topic: a topic or pattern, as it was subscribed to.
-    ///   - sequence: the place in the stream as it was last met; nil for its end.
-    ///   - limit: most messages, 1 to 10,000.
-    ///   - acrossHoles: whether what lies beyond messages that the network was never asked for comes too, with that
-    ///     hole; the page ends there otherwise.
-    /// - Returns: the messages, with the holes between them; none where the configuration's store is no file, or could
-    ///   not be opened. The network may hold older ones.
+    ///   - topic: A topic or pattern, as it was subscribed to.
+    ///   - sequence: The place in the newest known stream; nil for its end.
+    ///   - limit: The most messages, 1 to 10,000.
+    ///   - acrossHoles: Whether the page continues across messages that were never requested from the network,
+    ///     reporting that hole, rather than end there.
+    /// - Returns: The messages, with the holes between them; none if the configuration's store is no file, or could not
+    ///   be opened. The network may have older ones.
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
     public func keptMessages(
         topic: String, before sequence: UInt64? = nil, limit: Int, acrossHoles: Bool = false
@@ -86,7 +88,7 @@ extension KeptMessage {
         self.init(stored, of: stream, read: event)
     }
 
-    /// A message of a stream, with what the reading of it found.
+    /// A message of a stream, together with its decoded event.
     init(_ stored: StoredMessage, of stream: StreamIdentity, read event: TopicEvent) {
         let message: TopicMessage? = if case .message(let message) = event { message } else { nil }
         self.init(
@@ -96,12 +98,12 @@ extension KeptMessage {
             payload: Array(stored.payload.readableBytesView), isOwn: message?.isOwn ?? false)
     }
 
-    /// The message as a reader of its topic gets it.
+    /// The message as its topic's readers receive it.
     package var event: TopicEvent {
         message.map { .message($0) } ?? .unreadable(sequence: place.sequence, topic: topic, bytes: payload.count)
     }
 
-    /// What it says, with all that its payload holds where that is asked for; nil where it cannot be read.
+    /// The decoded message, with its entire payload if requested; nil if it cannot be decoded.
     func reading(withPayload: Bool) -> TopicMessage? {
         guard withPayload else { return message }
         let map = MessageMap(payload: payload)

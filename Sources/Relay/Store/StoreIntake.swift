@@ -1,44 +1,43 @@
-/// When what is to be kept is written: rules, and their figures.
+/// The rules and figures of batched writing.
 package struct StoreBatching: Hashable, Sendable {
-    /// With so many messages and changes a batch is written at once.
+    /// A batch of this many messages and changes is written at once.
     var rows = 1_000
-    /// How many messages and changes may wait.
+    /// The most messages and changes that may wait.
     var maximumRows = 16_000
-    /// How many bytes of payload may wait; the last batch may go beyond.
+    /// The most bytes of payload that may wait; the last batch may exceed this.
     var maximumBytes = 32 << 20
 
-    /// How long something waits for others at most.
+    /// The longest wait of an item for others.
     static let delay = Duration.milliseconds(100)
-    /// How long whoever adds something waits for room, before it is given up.
+    /// The longest wait of a caller for room.
     static let patience = Duration.seconds(5)
-    /// The longest pause before a batch that could not be written is tried again; the first one is a second, and each
-    /// is twice as long as the one before.
+    /// The longest pause before a failed batch is tried again; the first one is a second, and each is twice as long as
+    /// the last.
     static let longestPause = Duration.seconds(30)
-    /// How long the search's words wait behind a batch of many messages, as more of them are likely to follow.
+    /// How long indexing waits after a batch of many messages, as more are likely to follow.
     static let wordsDelay = Duration.milliseconds(250)
-    /// What a person has read or typed is written at once, with all that came before it, but not sooner than this after
-    /// the batch before: where much comes, a batch holds many messages.
+    /// What a person has read or typed is written at once, with everything before it, but not sooner than this after
+    /// the previous batch, so that batches stay large.
     static let personalPause = Duration.milliseconds(50)
 }
 
-/// What waits to be written, as a pure value: when a batch is written, what becomes of one that could not be, and what
-/// is told of that.
+/// The data that waits to be written, as a pure value: when to write a batch, what to do with one that failed, and what
+/// to report.
 ///
-/// While the disk takes what comes, whoever adds something waits for room, so that nothing is lost: what is not added
-/// stays on the server. While it does not, nobody waits; what exceeds the bound is given up and counted.
+/// While the disk works, callers wait for room, so that nothing is lost: messages that were not added stay on the
+/// server. While it fails, no caller waits, and what exceeds the limit is dropped and counted.
 ///
-/// What a person has read or typed does not wait for others: a mark is committed with the messages before it, which it
-/// is never ahead of. The search's words follow once nothing else waits.
+/// What a person has read or typed does not wait for others: a mark is committed with the messages before it, and never
+/// ahead of them. Messages are indexed for search once nothing else waits.
 struct StoreIntake: Sendable {
-    /// What is written in one transaction.
+    /// The content of one transaction.
     struct Batch: Hashable, Sendable {
-        /// Messages of topics, as they came together.
+        /// Messages of topics, in the parts in which they arrived.
         private(set) var parts: [[KeptMessage]] = []
-        /// How many there are.
         private(set) var messageCount = 0
-        /// Everything else, written behind the messages: a cursor is never ahead of what it has passed.
+        /// All changes, written after the messages: a cursor is never ahead of its messages.
         private(set) var changes: [StoreChange] = []
-        /// The payloads' bytes.
+        /// The bytes of the payloads.
         private(set) var bytes = 0
 
         /// How many messages and changes there are.
@@ -51,10 +50,10 @@ struct StoreIntake: Sendable {
             for change in changes { add(change) }
         }
 
-        /// Adds a change, as one with an earlier one that says no more beside it: of a subscription whose messages come
-        /// in many parts there is one cursor and one span that grows, and of a conversation one draft and one mark.
+        /// Adds a change, merging it with an earlier one if possible: a subscription whose messages arrive in many
+        /// parts has one cursor and one growing span, and a conversation one draft and one mark.
         private mutating func add(_ change: StoreChange) {
-            // As many subscriptions may write by turns.
+            // Up to 64 subscriptions may write in turn.
             for index in changes.indices.suffix(64).reversed() {
                 guard let both = changes[index].merged(with: change) else { continue }
                 changes[index] = both
@@ -64,53 +63,51 @@ struct StoreIntake: Sendable {
         }
     }
 
-    /// What is to be done next.
+    /// The next step.
     enum Step: Hashable, Sendable {
-        /// Nothing: somebody is at it, or will be, or there is nothing to do.
+        /// Nothing to do, or someone else is doing it or will.
         case nothing
-        /// Asks again at this moment.
+        /// Ask again at this moment.
         case wait(until: ContinuousClock.Instant)
-        /// Writes a batch, and tells how that went.
+        /// Write a batch, and report the outcome.
         case write(Batch)
-        /// Adds some messages to the search's words, and calls ``indexed(hasMore:)``.
+        /// Index some messages for search, and call ``indexed(hasMore:)``.
         case index
     }
 
     let rules: StoreBatching
-    /// How many messages were not kept since the store was opened.
+    /// How many messages were dropped since the store was opened.
     private(set) var notKept = 0
 
     private var waiting = Batch()
     private var underWay = Batch()
     private var isBusy = false
-    /// When the oldest of what waits came.
+    /// When the oldest waiting item arrived.
     private var since: ContinuousClock.Instant?
-    /// When the batch before was written.
+    /// When the previous batch was written.
     private var lastWritten: ContinuousClock.Instant?
-    /// When somebody will ask again.
+    /// When the next call is due.
     private var alarm: ContinuousClock.Instant?
     private var isHurried = false
     /// Whether something waits that a person has read or typed.
     private var isPersonal = false
-    /// Whether there may be messages that the search's words lack.
+    /// Whether there may be messages to index.
     private var hasUnsearched: Bool
-    /// When they may be added to.
+    /// When indexing may start.
     private var wordsAfter: ContinuousClock.Instant?
 
     private var failures = 0
     private var retryAt: ContinuousClock.Instant?
-    /// How many messages were not kept since a trouble was told of; nil while none is.
+    /// How many messages were dropped since a failure was reported; nil without one.
     private var notKeptInTrouble: Int?
 
-    /// Nothing waits.
-    ///
-    /// - Parameter hasUnsearched: whether the search's words lack messages from an earlier run of the program.
+    /// - Parameter hasUnsearched: Whether there are messages of an earlier run of the program to index.
     init(rules: StoreBatching = StoreBatching(), hasUnsearched: Bool = false) {
         self.rules = rules
         self.hasUnsearched = hasUnsearched
     }
 
-    /// How many batches hold what is not kept yet: the one that is being written, and the next one.
+    /// How many batches are not stored yet: the one being written, and the next one.
     var batches: Int { (underWay.rows > 0 ? 1 : 0) + (waiting.rows > 0 ? 1 : 0) }
 
     /// Whether there is room for more.
@@ -123,7 +120,7 @@ struct StoreIntake: Sendable {
 
     // MARK: Coming
 
-    /// Adds what is to be kept. It is the caller's to look at ``hasRoom`` before.
+    /// Adds messages and changes. The caller checks ``hasRoom`` first.
     mutating func add(_ messages: [KeptMessage], _ changes: [StoreChange] = [], at now: ContinuousClock.Instant) {
         guard !messages.isEmpty || !changes.isEmpty else { return }
         waiting.add(messages, changes)
@@ -131,13 +128,13 @@ struct StoreIntake: Sendable {
         if since == nil { since = now }
     }
 
-    /// Writes what waits without waiting for more.
+    /// Writes everything that waits without waiting for more.
     mutating func hurry() { isHurried = since != nil }
 
-    /// Counts messages that nobody kept.
+    /// Counts dropped messages.
     ///
-    /// - Parameter error: why.
-    /// - Returns: what is to be told; nil when it was told before.
+    /// - Parameter error: The reason.
+    /// - Returns: The news to report; nil if it was reported before.
     mutating func giveUp(_ messages: Int, because error: RelayError) -> StoreNews? {
         let news = tell(error)
         notKept += messages
@@ -145,14 +142,14 @@ struct StoreIntake: Sendable {
         return news
     }
 
-    /// What is to be told of something that could not be kept; nil when it was told before.
+    /// The news of a failure; nil if it was reported before.
     mutating func tell(_ error: RelayError) -> StoreNews? {
         guard notKeptInTrouble == nil else { return nil }
         notKeptInTrouble = 0
         return .failing(error)
     }
 
-    /// What is to be told once everything is kept again; nil when no trouble was told of, or some is left.
+    /// The news of a recovery; nil if no failure was reported, or one remains.
     mutating func recovered() -> StoreNews? {
         guard let count = notKeptInTrouble, !isInTrouble else { return nil }
         notKeptInTrouble = nil
@@ -161,7 +158,7 @@ struct StoreIntake: Sendable {
 
     // MARK: Going
 
-    /// What is to be done now.
+    /// The next step.
     mutating func next(at now: ContinuousClock.Instant) -> Step {
         if let alarm, alarm <= now { self.alarm = nil }
         guard !isBusy else { return .nothing }
@@ -188,10 +185,10 @@ struct StoreIntake: Sendable {
         return .wait(until: moment)
     }
 
-    /// The batch is kept.
+    /// The batch was written.
     ///
-    /// - Parameter refused: how many of its messages have no place in a store.
-    /// - Returns: what is to be told.
+    /// - Parameter refused: How many of its messages do not fit into a store.
+    /// - Returns: The news to report.
     mutating func written(refused: Int, at now: ContinuousClock.Instant) -> StoreNews? {
         notKept += refused
         lastWritten = now
@@ -203,9 +200,9 @@ struct StoreIntake: Sendable {
 
     /// The batch could not be written.
     ///
-    /// - Parameter mayPass: whether it is worth trying again. Otherwise it would fail for ever, and hold up all that
-    ///   follows, so that it is given up.
-    /// - Returns: what is to be told.
+    /// - Parameter mayPass: Whether it is worth another attempt. Otherwise it would fail forever and block all others,
+    ///   so it is dropped.
+    /// - Returns: The news to report.
     mutating func failed(because error: RelayError, mayPass: Bool, at now: ContinuousClock.Instant) -> StoreNews? {
         let batch = underWay
         (isBusy, underWay, isHurried) = (false, Batch(), false)
@@ -220,7 +217,7 @@ struct StoreIntake: Sendable {
         return tell(error)
     }
 
-    /// Some messages were added to the search's words.
+    /// Some messages were indexed.
     mutating func indexed(hasMore: Bool) {
         isBusy = false
         hasUnsearched = hasMore

@@ -2,33 +2,30 @@ import GRDB
 import NATS
 import NIOConcurrencyHelpers
 
-/// The writing half of a ``LocalStore``: one connection, in a thread of its own. A store on a disk that takes nothing
-/// has none.
+/// The writing half of a ``LocalStore``: one connection, in a thread of its own.
 ///
-/// SQLite's log is written with `synchronous = NORMAL`: what is committed outlives the process, however that ends,
-/// since the system has it. A power cut may take the last transactions, with their messages and their cursors; the
-/// server still has the messages. What a person sent is written with `FULL`, which waits for the disk: nobody else has
-/// it.
+/// SQLite's log is written with `synchronous = NORMAL`: committed data survives the process, however it ends. A power
+/// cut may lose the last transactions, messages and cursors alike; the server still has the messages. Messages that a
+/// person sent are written with `FULL`, which waits for the disk, because they exist nowhere else.
 final class StoreWriter: Sendable {
     private let database: DatabasePool
     private let path: String
     private let clock: any Timekeeper
-    /// That the file is in use.
+    /// Marks the file as in use.
     private let use: StoreLock
     private let board = StatusBoard<StoreNews>(nil, bufferedValues: 16)
     private let state: NIOLockedValueBox<State>
 
     private struct State {
         var intake: StoreIntake
-        /// Who waits for room.
+        /// Callers that wait for room.
         var appenders: [Completion<Void>] = []
-        /// Who waits until so many batches are written.
+        /// Callers that wait until this many batches are written.
         var flushers: [(batches: Int, done: Completion<RelayError?>)] = []
-        /// Whether nothing is taken in any more.
         var isClosed = false
-        /// Whether the file has not been looked at for damage yet, which is done once.
+        /// Whether the file was not checked for damage yet, which is done once.
         var isTrusted = true
-        /// What deletes in the background what is not to be kept.
+        /// Deletes expired data in the background.
         var upkeep: Task<Void, Never>?
     }
 
@@ -45,17 +42,17 @@ final class StoreWriter: Sendable {
 
     deinit { state.withLockedValue { $0.upkeep }?.cancel() }
 
-    /// What cannot be kept, and that it is kept again, each once.
+    /// Storage failures and recoveries; each is reported once.
     var news: AsyncStream<StoreNews> { board.watch() }
 
-    /// How many messages were not kept since the store was opened.
+    /// How many messages were dropped since the store was opened.
     var notKept: Int { state.withLockedValue { $0.intake.notKept } }
 
-    // MARK: Taking in
+    // MARK: Adding
 
-    /// Adds what there is room for, and waits for room as long as the rules' patience lasts.
+    /// Adds messages and changes, waiting for room for as long as the rules allow.
     ///
-    /// - Returns: whether there was room.
+    /// - Returns: Whether there was room.
     func append(_ messages: [KeptMessage], _ changes: [StoreChange]) async -> Bool {
         let room = Completion<Void>()
         if let isAdded = add(messages, changes, orWait: room) { return isAdded }
@@ -68,9 +65,9 @@ final class StoreWriter: Sendable {
         return add(messages, changes, orWait: nil) ?? false
     }
 
-    /// Adds what there is room for.
+    /// Adds messages and changes if there is room.
     ///
-    /// - Returns: whether there was room; nil when the caller is to wait for it.
+    /// - Returns: Whether there was room; nil if the caller should wait for it.
     @discardableResult
     func add(_ messages: [KeptMessage], _ changes: [StoreChange], orWait appender: Completion<Void>?) -> Bool? {
         let now = clock.now
@@ -92,7 +89,7 @@ final class StoreWriter: Sendable {
         return isAdded
     }
 
-    /// Writes what waits, and returns when it is kept, whatever comes meanwhile.
+    /// Writes everything that waits, and returns once it is stored, whatever arrives meanwhile.
     func flush() async throws(RelayError) {
         let done = Completion<RelayError?>()
         let waits = state.withLockedValue { state -> Bool in
@@ -107,19 +104,19 @@ final class StoreWriter: Sendable {
         if let error = await done.value() { throw error }
     }
 
-    /// Tells, once, that what was committed could not be kept and stays in memory.
+    /// Reports, once, that a commit failed and its data stays in memory.
     func tellFailing(_ error: RelayError) { tell(state.withLockedValue { $0.intake.tell(error) }) }
 
-    /// Tells that what could not be committed is kept by now.
+    /// Reports that all commits have succeeded by now.
     func tellRecovered() { tell(state.withLockedValue { $0.intake.recovered() }) }
 
     private func tell(_ news: StoreNews?) {
         if let news { board.post(news) }
     }
 
-    /// Takes in nothing more, and writes what waits.
+    /// Accepts nothing more, and writes everything that waits.
     ///
-    /// - Returns: why that could not be written.
+    /// - Returns: The error if that failed.
     func stop() async -> RelayError? {
         state.withLockedValue { state in
             state.isClosed = true
@@ -129,13 +126,13 @@ final class StoreWriter: Sendable {
         return nil
     }
 
-    /// Lets go of the file, which is closed.
+    /// Releases the closed file.
     func end() {
         use.end()
         board.finish()
     }
 
-    /// Has a task end with the store, in place of an earlier one.
+    /// Ends a task with the store, replacing an earlier one.
     func keep(_ upkeep: Task<Void, Never>) {
         let isOver = state.withLockedValue { state -> Bool in
             state.upkeep?.cancel()
@@ -147,8 +144,7 @@ final class StoreWriter: Sendable {
 
     // MARK: Writing
 
-    /// Does what is due now, and looks again when something will be. At the opening that is to add words for what an
-    /// earlier run of the program did not come to.
+    /// Takes the next step, and again whenever one is due. On opening, it continues an earlier run's indexing.
     func proceed() {
         let now = clock.now
         switch state.withLockedValue({ $0.intake.next(at: now) }) {
@@ -178,10 +174,9 @@ final class StoreWriter: Sendable {
             }
             var appenders: [Completion<Void>] = []
             if state.intake.hasRoom || state.intake.isInTrouble { swap(&appenders, &state.appenders) }
-            var flushers: [Completion<RelayError?>] = []
             for index in state.flushers.indices { state.flushers[index].batches -= 1 }
             let ready = state.flushers.partition { error != nil || $0.batches == 0 }
-            flushers = state.flushers[ready...].map(\.done)
+            let flushers = state.flushers[ready...].map(\.done)
             state.flushers.removeSubrange(ready...)
             return (news, appenders, flushers)
         }
@@ -192,7 +187,7 @@ final class StoreWriter: Sendable {
     }
 
     private func addWords() async {
-        // Where it fails the next batch brings it back; until then a search looks at what the words lack.
+        // After a failure the next batch triggers it again; until then a search examines the missing messages.
         let hasMore = (try? await write { try SearchIndexing.step(in: $0) }) ?? false
         state.withLockedValue { $0.intake.indexed(hasMore: hasMore && !$0.isClosed) }
         proceed()
@@ -200,7 +195,7 @@ final class StoreWriter: Sendable {
 
     /// Writes in a transaction of its own, at once.
     ///
-    /// - Parameter isForced: whether it is on the disk when the call returns.
+    /// - Parameter isForced: Whether to force it onto the disk before returning.
     func write<Value: Sendable>(
         isForced: Bool = false, _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws(RelayError) -> Value {
@@ -210,7 +205,7 @@ final class StoreWriter: Sendable {
     private func transaction<Value: Sendable>(
         isForced: Bool = false, _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
-        // A cancelled task must not take back what was typed, as it would with GRDB's asynchronous calls.
+        // GRDB's asynchronous calls would roll back in a cancelled task, losing what was typed.
         let outcome = Completion<Result<Value, any Error>>()
         database.asyncWriteWithoutTransaction { database in
             outcome.fulfil(Result { try Self.transaction(in: database, isForced: isForced, work) })
@@ -218,7 +213,7 @@ final class StoreWriter: Sendable {
         do {
             return try await outcome.value().get()
         } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
-            // SQLite says this of some damage, too: of a number of a page that is far beyond the file.
+            // SQLite also reports this for some damage, such as a page number far beyond the file.
             guard state.withLockedValue({ exchange(&$0.isTrusted, with: false) }) else { throw error }
             let finding = try await database.writeWithoutTransaction {
                 try String.fetchOne($0, sql: "PRAGMA quick_check(1)")
@@ -230,7 +225,7 @@ final class StoreWriter: Sendable {
     private static func transaction<Value>(
         in database: Database, isForced: Bool, _ work: (Database) throws -> Value
     ) throws -> Value {
-        // It cannot be changed within a transaction.
+        // This cannot be changed within a transaction.
         if isForced { try database.execute(sql: "PRAGMA synchronous = FULL") }
         defer {
             if isForced { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
@@ -241,7 +236,7 @@ final class StoreWriter: Sendable {
             try database.commit()
             return value
         } catch {
-            // It may have been rolled back with what failed.
+            // The failure may have rolled it back.
             if database.isInsideTransaction { try? database.rollback() }
             throw error
         }
@@ -249,9 +244,9 @@ final class StoreWriter: Sendable {
 }
 
 extension StoreIntake.Batch {
-    /// Writes the batch, within a transaction of the caller's.
+    /// Writes the batch, within the caller's transaction.
     ///
-    /// - Returns: how many of its messages have no place in a store.
+    /// - Returns: How many of its messages do not fit into a store.
     func write(to database: Database) throws -> Int {
         let refused = try MessageWriting.write(parts, to: database)
         for change in changes { try change.write(to: database) }

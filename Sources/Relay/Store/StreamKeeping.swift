@@ -1,18 +1,18 @@
 import NATS
 
-/// What the local store is to have of what a subscription receives: the messages as the server stored them, how far the
-/// subscription has come, and where it has left something out.
+/// How the local store records a subscription: the messages as the server stored them, how far the subscription has
+/// come, and what it skipped.
 struct StreamKeeping<Event: Sendable>: Sendable {
-    /// Under which name the store knows the subscription.
+    /// The store's name for the subscription.
     let name: String
-    /// The store, once it is open; nil where it cannot be opened.
+    /// The store once it is open; nil if it cannot be opened.
     let opening: Task<LocalStore?, Never>
-    /// The message that an event is about, as the server sent it and with what was read of it; nil for one that is not
-    /// kept.
+    /// The message of an event, as the server sent it and with its decoded content; nil for an event that is not
+    /// stored.
     let message: @Sendable (Event, StoredMessage, StreamIdentity) -> KeptMessage?
 
-    /// Notes where a subscription to what is new begins, unless it is known how far an earlier one came: what is stored
-    /// from then on is missed if it is not received, and nothing before it is unread.
+    /// Records where a subscription to new messages starts, unless an earlier position is known: later messages are
+    /// missed if they are not received, and earlier ones are not unread.
     func begin(at place: KeptPlace) async {
         guard let store = await opening.value else { return }
         do throws(RelayError) {
@@ -21,8 +21,8 @@ struct StreamKeeping<Event: Sendable>: Sendable {
         await store.append([], [.cursor(name, place), .readMark(name, place)])
     }
 
-    /// The stream has lost what it had behind a sequence; another subscription may have said so already. What cannot be
-    /// put aside now hides what comes instead.
+    /// The stream has lost everything after a sequence; another subscription may have reported that already. If the
+    /// messages cannot be moved aside now, they hide new ones.
     func rewind(_ stream: StreamIdentity, through sequence: UInt64) async {
         guard let store = await opening.value else { return }
         do throws(RelayError) {

@@ -1,8 +1,8 @@
 import GRDB
 
-/// What a failure of SQLite means to a person, and to whoever writes.
+/// The meaning of a failure of SQLite for a person and for a writer.
 enum StoreFailure {
-    /// The error for a caller: the file, what is the matter, and what to do.
+    /// The error for a caller: the file, the problem, and the remedy.
     static func error(_ error: any Error, _ path: String) -> RelayError {
         switch error {
         case let error as RelayError: error
@@ -12,13 +12,13 @@ enum StoreFailure {
         }
     }
 
-    /// The same of a failure in use. Damage is remembered, so that the next opening puts the file aside.
+    /// As ``error(_:_:)`` for a failure in use. Damage is remembered, so that the next opening puts the file aside.
     static func noted(_ error: any Error, _ path: String) -> RelayError {
         if isDamage(error) { StoreFiles.suspect(path) }
         return Self.error(error, path)
     }
 
-    /// The error for whoever would write to a store that may not be written.
+    /// The error for writing to a store that may not be written.
     static func readOnly(_ path: String) -> RelayError { error(DatabaseError(resultCode: .SQLITE_READONLY), path) }
 
     private static func words(_ error: DatabaseError, _ path: String) -> String {
@@ -38,22 +38,22 @@ enum StoreFailure {
         }
     }
 
-    /// Whether the file is no database, or a broken one.
+    /// Whether the file is no database, or a damaged one.
     static func isDamage(_ error: any Error) -> Bool {
         switch error {
         case let error as DatabaseError:
-            // A rule of the tables is broken where two of their pages do not belong together, and the search's tables
-            // say it in words alone.
+            // A violated constraint means that two pages of a table do not belong together; the search's tables report
+            // that only in words.
             [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_CONSTRAINT].contains(error.resultCode)
                 || error.message?.contains("invalid fts5 file format") == true
         case is RelayError, is CancellationError: false
-        // What GRDB throws for a value of another kind than the column has cannot be named.
+        // GRDB's error for a value of the wrong type has no public name.
         default: true
         }
     }
 
-    /// Whether the same may succeed later: there is room again, say, or a permission. What a damaged file refuses, and
-    /// what breaks a rule of the tables, it refuses for ever.
+    /// Whether the same may succeed later, as when there is room or permission again. A damaged file, or a violated
+    /// constraint, fails forever.
     static func mayPass(_ error: any Error) -> Bool {
         guard let error = error as? DatabaseError else { return error is CancellationError }
         switch error.resultCode {
@@ -65,18 +65,18 @@ enum StoreFailure {
     }
 }
 
-// A damaged file has values, orders and numbers that nobody wrote. Nothing that reads it may end the process, or go
-// round for ever.
+// A damaged file contains values, orders and numbers that no one wrote. Reading it must never end the process or loop
+// forever.
 
 extension Row {
-    /// A column's value. GRDB's own subscript ends the process where a damaged row has another kind of value there.
+    /// A column's value. GRDB's own subscript ends the process if a damaged row has a value of another type.
     subscript<Value: DatabaseValueConvertible & StatementColumnConvertible>(at index: Int) -> Value {
         get throws { try decode(Value.self, atIndex: index) }
     }
 }
 
 extension DatabaseError {
-    /// The error for a file that contradicts itself in a way that SQLite does not see.
+    /// The error for a file whose contradictions SQLite does not notice.
     static func damage(_ finding: String) -> DatabaseError {
         DatabaseError(resultCode: .SQLITE_CORRUPT, message: finding)
     }

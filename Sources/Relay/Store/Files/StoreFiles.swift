@@ -1,8 +1,7 @@
 import Platform
 import Synchronization
 
-/// A lock on a file of its own, which ends when it is told to, with the last reference and with the process, however
-/// that ends.
+/// A lock on a file of its own, which ends on request, with the last reference or with the process, however that ends.
 final class StoreLock: Sendable {
     private let path: String
     private let removesFile: Bool
@@ -13,9 +12,8 @@ final class StoreLock: Sendable {
     ///
     /// - Parameters:
     ///   - mode: `LOCK_SH` or `LOCK_EX`.
-    ///   - patience: how long it is waited for, in a thread that may block: a lock of another process does not say when
-    ///     it goes.
-    ///   - removesFile: whether the file ends with the lock.
+    ///   - patience: How long to wait for it, in a thread that may block.
+    ///   - removesFile: Whether the file is removed with the lock.
     init(
         _ path: String, _ mode: Int32, patience: Duration = .zero, removesFile: Bool = false
     ) throws(RelayError) {
@@ -27,7 +25,7 @@ final class StoreLock: Sendable {
                 defer { close(descriptor) }
                 throw StoreFiles.failure(path)
             }
-            // The thread may block, and the system does not tell when another process lets go.
+            // The system does not report when another process releases its lock.
             usleep(5_000)
         }
         self.path = path
@@ -37,18 +35,18 @@ final class StoreLock: Sendable {
 
     deinit { end() }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     func end() {
         let descriptor = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
         guard descriptor >= 0 else { return }
-        // Whoever finds no file takes the lock for free, so that the lock outlasts it.
+        // A missing file counts as unlocked, so the file goes first.
         if removesFile { _ = unlink(path) }
-        // A child process that is just being started holds the descriptor for a moment longer, and the lock with it.
+        // A child process that is being started may still hold the descriptor, and with it the lock.
         _ = flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
-    /// Whether nobody else has a lock on the file.
+    /// Whether no one else has a lock on the file.
     var isAlone: Bool {
         let descriptor = descriptor.load(ordering: .acquiring)
         defer { _ = flock(descriptor, LOCK_SH) }
@@ -56,16 +54,14 @@ final class StoreLock: Sendable {
     }
 }
 
-/// The files of a local store: the database, SQLite's log and index of the log, two locks and one for each run, and a
-/// mark.
+/// The files of a local store: the database, SQLite's log and its index, two locks and one for each run, and a mark.
 package enum StoreFiles {
-    /// What stands behind the name in those of the files that belong together, the database's first.
+    /// The suffixes of the files that belong together, the database's first.
     private static let endings = ["", "-wal", "-shm"]
 
-    /// Makes the folder and the empty file with the owner's permissions alone; SQLite's further files take after it. A
-    /// file that is there is looked at without opening it: with any descriptor of a file that a process closes, it lets
-    /// go of all its locks on it, those of SQLite too. Another process would take the store for one that nobody uses
-    /// then, and remove its log.
+    /// Creates the folder and an empty file, accessible to the owner only; SQLite's other files inherit that. An
+    /// existing file is checked without opening it: when a process closes any descriptor of a file, it releases all its
+    /// locks on it, including SQLite's. Another process would then believe that the store is unused and remove its log.
     static func prepare(_ path: String) throws(RelayError) {
         var folder = Self.folder(of: path)
         var missing: [String] = []
@@ -85,7 +81,7 @@ package enum StoreFiles {
         }
         guard errno == ENOENT else { throw failure(path) }
         let descriptor = Platform.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        // Another process may just have made it.
+        // Another process may just have created it.
         guard descriptor >= 0 || errno == EEXIST else { throw failure(path) }
         if descriptor >= 0 { close(descriptor) }
     }
@@ -95,9 +91,9 @@ package enum StoreFiles {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    // MARK: A disk that takes nothing
+    // MARK: Read-only disks
 
-    /// Whether a store is there that can be read, and it or its folder may not be written.
+    /// Whether there is a readable store which, or whose folder, may not be written.
     package static func isReadOnly(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(path, R_OK) == 0 else {
@@ -106,8 +102,8 @@ package enum StoreFiles {
         return access(path, W_OK) != 0 || access(folder(of: path), W_OK) != 0
     }
 
-    /// The name by which SQLite reads a store. One that may not be written and was closed has no log, which SQLite
-    /// makes unless it is told that nothing changes the file; a log that is there is read with the index beside it.
+    /// The name by which SQLite reads a store. A read-only store that was closed has no log, which SQLite would create
+    /// unless it is told that the file never changes; an existing log is read with its index.
     static func nameForReading(_ path: String) -> String {
         guard isReadOnly(path), bytes(ofFile: path + "-wal") == 0 else { return path }
         let plain = path.utf8.map { byte in
@@ -123,27 +119,27 @@ package enum StoreFiles {
 
     // MARK: Locks
 
-    /// Takes the lock on the opening of a store. Blocks for five seconds at most.
+    /// Takes the lock for opening a store. Blocks for at most five seconds.
     static func lock(_ path: String) throws(RelayError) -> StoreLock {
         try StoreLock(path + ".lock", LOCK_EX, patience: .seconds(5))
     }
 
-    /// Notes that a store is in use here. Whoever puts a damaged store aside must be alone: SQLite removes a log by its
-    /// name, so that another process that closes the old store would remove the new one's.
+    /// Marks a store as in use. Putting a damaged store aside requires being alone: SQLite removes a log by its name,
+    /// so another process that closed the old store would remove the new one's.
     static func use(_ path: String) throws(RelayError) -> StoreLock {
-        // Only who puts a store aside, under the lock on the opening, has another kind of hold on it.
+        // Only putting a store aside, under the lock for opening, needs an exclusive lock.
         try StoreLock(path + ".use", LOCK_SH)
     }
 
     // MARK: Runs of programs
 
-    /// Begins a run of this program, which keeps its outbox in a store. Its lock is taken before anything in the store
-    /// names the run.
+    /// Starts a run of this program, which keeps its outbox in a store. Its lock precedes any mention of the run in the
+    /// store.
     static func run(_ id: String, of path: String) throws(RelayError) -> StoreLock {
         try StoreLock(self.path(ofRun: id, path), LOCK_EX, removesFile: true)
     }
 
-    /// Whether a run that the store names has ended: nobody holds its lock, or its file is gone.
+    /// Whether a run has ended: no one holds its lock, or its file is gone.
     static func hasEnded(run id: String, of path: String) -> Bool {
         let descriptor = Platform.open(self.path(ofRun: id, path), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == ENOENT }
@@ -158,12 +154,10 @@ package enum StoreFiles {
 
     // MARK: Damage
 
-    /// Renames a damaged store with its log, which may hold what can be saved, so that SQLite still finds the two
-    /// together.
+    /// Renames a damaged store together with its log, which may contain rescuable data.
     ///
-    /// - Parameter day: the day, as `2026-11-22`.
-    /// - Returns: the file's new name: the old one with `.damaged-` and the day behind it, and a number where that is
-    ///   taken.
+    /// - Parameter day: The day, such as `2026-11-22`.
+    /// - Returns: The file's new name: the old one followed by `.damaged-`, the day, and a number if that is taken.
     static func putAside(_ path: String, day: String) throws(RelayError) -> String {
         var name = "\(path).damaged-\(day)"
         var number = 2
@@ -171,7 +165,7 @@ package enum StoreFiles {
             name = "\(path).damaged-\(day)-\(number)"
             number += 1
         }
-        // The log first: a new store must never find it.
+        // The log goes first: a new store must never find it.
         for ending in endings.reversed() where rename(path + ending, name + ending) != 0 && errno != ENOENT {
             throw .storage("\(path) is damaged and cannot be put aside: \(words(errno))")
         }
@@ -179,20 +173,20 @@ package enum StoreFiles {
         return name
     }
 
-    /// Notes that damage was found in use, so that the next opening puts the file aside.
+    /// Records that damage was found in use, so that the next opening puts the file aside.
     static func suspect(_ path: String) {
         let descriptor = Platform.open(suspicion(path), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Whether damage was found in use, and the file was not put aside since then.
+    /// Whether damage was found in use and the file was not put aside since.
     static func isSuspect(_ path: String) -> Bool { access(suspicion(path), F_OK) == 0 }
 
     private static func suspicion(_ path: String) -> String { path + ".suspect" }
 
     // MARK: Calls
 
-    /// The bytes of the database and of its log.
+    /// The size of the database and its log in bytes.
     static func bytes(_ path: String) -> Int { bytes(ofFile: path) + bytes(ofFile: path + "-wal") }
 
     private static func bytes(ofFile path: String) -> Int {
@@ -200,7 +194,7 @@ package enum StoreFiles {
         return stat(path, &information) == 0 ? Int(information.st_size) : 0
     }
 
-    /// What the system's last call has failed with.
+    /// The error of the last system call.
     fileprivate static func failure(_ path: String) -> RelayError { .storage("\(path): \(words(errno))") }
 
     private static func words(_ code: Int32) -> String { String(cString: strerror(code)) }

@@ -2,15 +2,15 @@ import GRDB
 import GRDBSQLite
 import NIOConcurrencyHelpers
 
-/// What could be read of a damaged store, and is in the new one: what a person typed and chose, and letters. Messages
-/// come from the network again.
+/// The data rescued from a damaged store into the new one: what a person typed and chose, and letters. Messages are
+/// fetched from the network again.
 public struct StoreRescue: Hashable, Sendable {
-    /// The damaged file, which was put aside whole.
+    /// The damaged file, which was put aside unchanged.
     public var path: String
-    /// How many rows were read of it.
+    /// How many rows were rescued.
     public var entries: Int
 
-    /// Describes a rescue.
+    /// Creates a description.
     public init(path: String, entries: Int) {
         self.path = path
         self.entries = entries
@@ -18,14 +18,13 @@ public struct StoreRescue: Hashable, Sendable {
 }
 
 extension StoreRescue {
-    /// Carries over what can be read, the dearest first, and nothing where nothing can. The damaged file itself is not
-    /// changed.
+    /// Copies whatever can be read, the most valuable data first. The damaged file is not changed.
     ///
     /// - Parameters:
-    ///   - path: the damaged file.
-    ///   - database: the new store, which is empty.
-    ///   - time: how long the damaged file is read.
-    /// - Returns: how many rows it was.
+    ///   - path: The damaged file.
+    ///   - database: The new, empty store.
+    ///   - time: The time limit for reading the damaged file.
+    /// - Returns: The number of rows copied.
     static func carry(
         from path: String, to database: any DatabaseWriter, within time: Duration = StoreTimeLimit.usual
     ) -> Int {
@@ -33,7 +32,7 @@ extension StoreRescue {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.prepareDatabase { database in
-            // A file that was cut off is refused as a whole otherwise.
+            // Otherwise a truncated file is rejected entirely.
             try database.execute(sql: "PRAGMA writable_schema = ON")
             limit.watch(database)
         }
@@ -47,8 +46,7 @@ extension StoreRescue {
         }
         try? database.write { database in
             try LetterRows.addWords(in: database)
-            // Of the messages none is here. What was not read comes again, and counts as new; all else is the network's
-            // to show.
+            // There are no messages here. Unread ones are received again as new; the network has the others.
             try database.execute(
                 sql: """
                     UPDATE cursors SET sequence = min(sequence, coalesce((
@@ -61,28 +59,28 @@ extension StoreRescue {
     }
 }
 
-/// Reads a small table of a damaged file around the pages that cannot be read.
+/// Reads a small table of a damaged file, skipping unreadable pages.
 private struct DamagedTable {
-    /// So many rows at most.
+    /// The most rows.
     private static let most = 50_000
-    /// So many numbers below the highest one are looked for: more than a table has rows.
+    /// The most row numbers tried below the highest one: more than a table has rows.
     private static let span: Int64 = 1 << 16
 
     let name: String
     let limit: StoreTimeLimit
-    /// A page in another one's place has other rows under the same numbers.
+    /// A misplaced page repeats row numbers with different rows, so rows are compared.
     private var rows: Set<Row> = []
 
     init(name: String, limit: StoreTimeLimit) { (self.name, self.limit) = (name, limit) }
 
-    /// Reads all rows, and where that fails number by number, the newest first: what is in its place is found so,
-    /// whatever stands in another's.
+    /// Reads all rows, or, if that fails, one by one by their numbers, the newest first: this finds every row in its
+    /// place, whatever the others contain.
     mutating func read(from database: Database) {
         guard !limit.isOver else { return }
         let sql = "SELECT rowid AS damaged_row, * FROM \(name)"
         do { return try readAll(from: database, sql + " ORDER BY rowid") } catch {}
         guard let one = try? database.makeStatement(sql: sql + " WHERE rowid = ?") else { return }
-        // Either may be damaged, and say nothing, too little or far too much.
+        // Either may be damaged, and be missing, too low or far too high.
         let highest = ["SELECT max(rowid) FROM \(name)", "SELECT seq FROM sqlite_sequence WHERE name = '\(name)'"]
             .compactMap { try? Int64.fetchOne(database, sql: $0) }.filter { (0...1 << 48).contains($0) }
         var next = Int64.max
@@ -102,16 +100,16 @@ private struct DamagedTable {
         let cursor = try Row.fetchCursor(database, sql: sql)
         var last = Int64.min
         while rows.count < Self.most, let row = try cursor.next() {
-            // A damaged table may have its rows in any order, and reading would go round in it.
+            // A damaged table may have its rows in any order, and reading it could loop.
             guard last < Self.number(of: row) else { throw DatabaseError.damage("\(name) is out of order") }
             last = Self.number(of: row)
             rows.insert(row.copy())
         }
     }
 
-    /// Puts the rows into the new store's table, each that fits, in their order and under new numbers.
+    /// Inserts the rows that fit into the new store's table, in order and with new numbers.
     ///
-    /// - Returns: how many that was.
+    /// - Returns: How many fitted.
     func insert(into database: Database) throws -> Int {
         let known = try Set(database.columns(in: name).map(\.name)).subtracting(["number"])
         var count = 0
@@ -121,7 +119,7 @@ private struct DamagedTable {
                 INSERT OR IGNORE INTO \(name) (\(columns.joined(separator: ", ")))
                 VALUES (\(databaseQuestionMarks(count: columns.count)))
                 """
-            // One that does not fit stays in the damaged file.
+            // A row that does not fit stays in the damaged file.
             try? database.cachedStatement(sql: sql)
                 .execute(arguments: StatementArguments(columns.map { row[$0] as DatabaseValue }))
             count += database.changesCount
@@ -132,13 +130,12 @@ private struct DamagedTable {
     private static func number(of row: Row) -> Int64 { Int64.fromDatabaseValue(row[0]) ?? .min }
 }
 
-/// Ends the statements of a database that take too long.
+/// Aborts statements of a database that take too long.
 final class StoreTimeLimit: Sendable {
-    /// How long a store may take to be opened, and a damaged one to be read. The time of a sleeping machine does not
-    /// count.
+    /// The time limit for opening a store, and for reading a damaged one. Sleep of the machine does not count.
     static let usual = Duration.seconds(20)
 
-    /// Nil once there is no limit any more.
+    /// Nil once the limit was lifted.
     private let deadline: NIOLockedValueBox<SuspendingClock.Instant?>
 
     init(_ duration: Duration = StoreTimeLimit.usual) { deadline = NIOLockedValueBox(.now + duration) }
@@ -146,10 +143,10 @@ final class StoreTimeLimit: Sendable {
     /// Whether the time is over.
     var isOver: Bool { deadline.withLockedValue { $0 }.map { $0 <= .now } ?? false }
 
-    /// Lets statements take as long as they need from now on.
+    /// Removes the limit.
     func lift() { deadline.withLockedValue { $0 = nil } }
 
-    /// Holds a connection to the limit. It must not outlast this.
+    /// Applies the limit to a connection, which must not outlive this object.
     func watch(_ database: Database) {
         let ask: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { limit in
             guard let limit else { return 0 }

@@ -1,25 +1,25 @@
 import GRDB
 
-/// What the person was at, as it was kept by ``LocalStore/commit(_:)`` and ``LocalStore/append(_:_:)``.
+/// The state of the person's screen, as stored by ``LocalStore/commit(_:)`` and ``LocalStore/append(_:_:)``.
 package struct StoreDesk: Hashable, Sendable {
-    /// The topics that are joined, in their order on the screen.
+    /// The joined topics, in their order on the screen.
     package fileprivate(set) var joined: [String] = []
-    /// What was typed and not sent, by conversation.
+    /// Unsent text by conversation.
     package fileprivate(set) var drafts: [String: String] = [:]
     /// The lines that the person typed, oldest first.
     package fileprivate(set) var lines: [KeptLine] = []
-    /// The names that the person ignores.
+    /// The ignored names.
     package fileprivate(set) var ignored: Set<String> = []
-    /// The topics and patterns that the person has muted, in the order in which that was done.
+    /// The muted topics and patterns, in the order of muting.
     package fileprivate(set) var muted: [String] = []
-    /// What the person has chosen about the screen, by the names under which it was kept.
+    /// The person's choices about the screen, by name.
     package fileprivate(set) var choices: [String: Bool] = [:]
-    /// What the person looked at last, in the words in which it was kept; nil where that is not known.
+    /// The last place on the screen, in its stored form; nil if unknown.
     package fileprivate(set) var place: String?
 }
 
 extension LocalStore {
-    /// What the person was at.
+    /// The state of the person's screen.
     package func desk() async throws(RelayError) -> StoreDesk {
         try await reading { database in
             var desk = StoreDesk()
@@ -39,8 +39,8 @@ extension LocalStore {
         }
     }
 
-    /// Whether a topic is joined, or something of it is kept, as far as that can be read. It is for a look from
-    /// outside: it makes and mends no store, and one that cannot be read has no topic.
+    /// Whether a topic is joined or has stored data, as far as that can be read. For a look from outside: it neither
+    /// creates nor repairs a store, and an unreadable one has no topics.
     package static func hasTopic(_ name: String, inFile path: String) -> Bool {
         var configuration = Configuration()
         configuration.readonly = true

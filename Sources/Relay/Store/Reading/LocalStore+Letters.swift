@@ -2,14 +2,14 @@ import GRDB
 
 // The postbox without a connection.
 extension LocalStore {
-    /// A page of the letters that are kept, as a list on the network has it.
+    /// A page of the stored letters, like one from the network.
     ///
     /// - Parameters:
-    ///   - limit: most letters, 1 to 100.
-    ///   - nextToken: where an earlier page of the same order ended, kept or from the network; nil for the beginning.
-    ///   - postbox: only this one's letters; nil for all.
-    ///   - owner: whose postboxes they are.
-    ///   - order: which comes first.
+    ///   - limit: The most letters, 1 to 100.
+    ///   - nextToken: Where an earlier page of the same order ended, stored or from the network; nil for the beginning.
+    ///   - postbox: Limits the list to this postbox; nil for all.
+    ///   - owner: The postboxes' owner.
+    ///   - order: The list's order.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidToken``, ``RelayError/storage(_:)``.
     package func letterPage(
         limit: Int, nextToken: String?, postbox: String?, owner: String, order: LetterOrder = .oldestFirst
@@ -19,7 +19,7 @@ extension LocalStore {
         }
         var token: PageToken?
         if let nextToken { token = try PageToken(nextToken, order: order) }
-        // Letters that were deleted a moment ago stand in no page; a disk that takes nothing hinders no reading.
+        // Letters deleted a moment ago must not be listed. A failing disk does not prevent reading.
         try? await flush()
         return try await reading { [token] database in
             let asOf = try StoreFacts.moment(StoreFacts.lettersMoment, in: database)
@@ -51,9 +51,9 @@ extension LocalStore {
         }
     }
 
-    /// Which letters were read on this machine, after all is written that waits.
+    /// Which letters were read on this machine, after all pending writes.
     ///
-    /// - Parameter ids: the letters that are asked about.
+    /// - Parameter ids: The letters in question.
     package func readLetters(among ids: [String]) async throws(RelayError) -> ReadLetters {
         try await flush()
         return try await reading { database in
@@ -78,11 +78,11 @@ extension LocalStore {
         }
     }
 
-    /// The newest letters, the newest first.
+    /// The newest letters, newest first.
     ///
     /// - Parameters:
-    ///   - direction: those received or those sent; nil for both.
-    ///   - limit: most letters, 1 to 10,000.
+    ///   - direction: Received or sent letters; nil for both.
+    ///   - limit: The most letters, 1 to 10,000.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
     public func letters(
         _ direction: KeptLetter.Direction? = nil, limit: Int
@@ -96,12 +96,12 @@ extension LocalStore {
         }
     }
 
-    /// Letters in the order in which they were kept.
+    /// Letters in the order in which they were stored.
     ///
     /// - Parameters:
-    ///   - number: where an earlier part ended; 0 for the beginning.
-    ///   - limit: most letters.
-    /// - Returns: the letters, and where they end; nil when there are none.
+    ///   - number: Where an earlier part ended; 0 for the beginning.
+    ///   - limit: The most letters.
+    /// - Returns: The letters, and where they end; nil if there are none.
     package func letters(
         after number: Int64, limit: Int
     ) async throws(RelayError) -> (letters: [KeptLetter], last: Int64?) {
@@ -112,19 +112,19 @@ extension LocalStore {
         }
     }
 
-    /// The postboxes as the network told them last; nil where it never did.
+    /// The postboxes as last reported by the network, if ever.
     package func postboxes() async throws(RelayError) -> KeptPostboxes? {
         try await reading { try StoreFacts.postboxes($0) }
     }
 
     // MARK: Forgetting
 
-    /// So many deletions are written together at most: whoever reads or writes something else meanwhile has its turn.
+    /// The most deletions in one write, so that other readers and writers get their turn.
     package static let deletionsAtOnce = 1_000
 
-    /// Forgets letters that the network does not have any more, however many, within a moment.
+    /// Removes letters that the network no longer has, however many, within a moment.
     ///
-    /// - Parameter ids: the identifiers of received letters.
+    /// - Parameter ids: The identifiers of received letters.
     package func forgetLetters(_ ids: [String]) async {
         for start in stride(from: 0, to: ids.count, by: Self.deletionsAtOnce) {
             let part = ids[start..<min(ids.count, start + Self.deletionsAtOnce)]
@@ -132,9 +132,9 @@ extension LocalStore {
         }
     }
 
-    /// Deletes all letters that are kept, and what is known of the postboxes; those of the network stay there.
+    /// Deletes all stored letters and postboxes; those on the network stay.
     ///
-    /// - Returns: how many were deleted.
+    /// - Returns: How many letters were deleted.
     /// - Throws: ``RelayError/storage(_:)``; a part may be deleted then.
     @discardableResult
     public func forgetLetters() async throws(RelayError) -> Int {
@@ -153,7 +153,6 @@ extension LocalStore {
 }
 
 extension PostboxMessage {
-    /// A letter that is kept.
     fileprivate init(_ letter: KeptLetter, owner: String) {
         self.init(
             id: letter.id, createdAt: letter.time, updatedAt: letter.time, ownerId: owner,

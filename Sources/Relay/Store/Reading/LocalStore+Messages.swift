@@ -2,13 +2,14 @@ import GRDB
 
 // Messages of topics. None of these calls waits for the writer or for the network.
 extension LocalStore {
-    /// The newest messages that are kept before a place, oldest first.
+    /// The newest stored messages before a place, oldest first.
     ///
     /// - Parameters:
-    ///   - pattern: a topic, or a pattern of topics.
-    ///   - place: the place, which need not be kept; nil for the end. Messages of a stream that was made anew come
-    ///     behind those of the one before it.
-    ///   - limit: most messages, 1 to 10,000.
+    ///   - pattern: A topic, or a pattern of topics.
+    ///   - place: The place, where no message need be stored; nil for the end. Messages of a recreated stream come
+    /// after
+    ///     those of the previous one.
+    ///   - limit: The most messages, 1 to 10,000.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
     public func messages(
         of pattern: TopicPattern, before place: KeptPlace? = nil, limit: Int
@@ -22,13 +23,13 @@ extension LocalStore {
         }
     }
 
-    /// The first messages that are kept after a place, oldest first.
+    /// The first stored messages after a place, oldest first.
     ///
     /// - Parameters:
-    ///   - pattern: a topic, or a pattern of topics.
-    ///   - place: the place, which need not be kept; nil for the beginning. After a place in a stream that is not known
-    ///     here nothing is kept.
-    ///   - limit: most messages, 1 to 10,000.
+    ///   - pattern: A topic, or a pattern of topics.
+    ///   - place: The place, where no message need be stored; nil for the beginning. A place in an unknown stream has
+    ///     nothing after it.
+    ///   - limit: The most messages, 1 to 10,000.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
     public func messages(
         of pattern: TopicPattern, after place: KeptPlace?, limit: Int
@@ -41,17 +42,17 @@ extension LocalStore {
         }
     }
 
-    /// The newest messages before a place in the stream as a topic or pattern was received from it last, oldest first.
-    /// Those of the stream's earlier lives do not come.
+    /// The newest messages before a place in the stream from which a topic or pattern was last received, oldest first.
+    /// Earlier incarnations of the stream are left out.
     ///
     /// - Parameters:
-    ///   - pattern: the topic or pattern.
-    ///   - sequence: the place; nil for the end.
-    ///   - limit: most messages, 1 to 10,000.
-    ///   - bytes: most bytes of their payloads together, but for a single one that has more.
-    ///   - acrossHoles: whether what lies beyond messages that the network was never asked for comes too, with that
-    ///     hole; the page ends there otherwise.
-    /// - Returns: the messages, with the holes between them.
+    ///   - pattern: The topic or pattern.
+    ///   - sequence: The place; nil for the end.
+    ///   - limit: The most messages, 1 to 10,000.
+    ///   - bytes: The most bytes of their payloads together; a single one may have more.
+    ///   - acrossHoles: Whether the page continues across messages that were never requested from the network,
+    ///     reporting that hole, rather than end there.
+    /// - Returns: The messages, with the holes between them.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
     func received(
         of pattern: TopicPattern, before sequence: UInt64? = nil, limit: Int, bytes: Int = .max,
@@ -63,7 +64,7 @@ extension LocalStore {
             let reading = try StoreReading(database)
             guard end > 0, let stream = try reading.stream(of: pattern.text) else { return .nothing }
             let spans = try reading.spans(of: pattern, in: stream)
-            // Without a place the newest part is meant, wherever it ends.
+            // Without a place the newest part is used, wherever it ends.
             let span = sequence == nil ? spans.all.last : spans.span(holding: end - 1)
             guard acrossHoles || span != nil else { return .nothing }
             let first = acrossHoles ? 0 : span?.lowerBound ?? 0
@@ -91,9 +92,9 @@ extension LocalStore {
     /// The oldest messages of a part of a stream, oldest first.
     ///
     /// - Parameters:
-    ///   - start: the earliest time; nil for any.
-    ///   - end: the latest time; nil for no end.
-    /// - Returns: the messages, and whether the part has others behind `end`.
+    ///   - start: The earliest time; nil for any.
+    ///   - end: The latest time; nil for any.
+    /// - Returns: The messages, and whether the part has others after `end`.
     func oldest(
         _ limit: Int, of pattern: TopicPattern, in stream: StreamIdentity, _ part: ClosedRange<UInt64>,
         from start: Timestamp? = nil, through end: Timestamp?, bytes: Int
@@ -110,10 +111,10 @@ extension LocalStore {
         }
     }
 
-    /// The sequence in a part of a stream before which all was stored earlier than a moment, and nothing behind it was.
+    /// The first sequence in a part of a stream that was not stored before a moment.
     ///
-    /// - Parameter isFirst: whether there is nothing before the part.
-    /// - Returns: it; nil where the part does not say, since all of it is later, or all earlier.
+    /// - Parameter isFirst: Whether there is nothing before the part.
+    /// - Returns: Nil if the part does not show it, since all of it is later or all earlier.
     func beginning(
         notBefore moment: Timestamp, in stream: StreamIdentity, _ part: ClosedRange<UInt64>, isFirst: Bool
     ) async throws(RelayError) -> UInt64? {
@@ -127,7 +128,7 @@ extension LocalStore {
         }
     }
 
-    /// When the newest message was stored that is here of a topic or pattern; nil where none is.
+    /// When the newest stored message of a topic or pattern was stored by the server; nil without any.
     func newestTime(of pattern: TopicPattern) async throws(RelayError) -> Timestamp? {
         try await received(of: pattern, limit: 1, bytes: 1, acrossHoles: true).messages.last?.time
     }

@@ -1,25 +1,25 @@
 import GRDB
 import Platform
 
-// What is on its way out, and what was not sent. It is written with `commit`.
+// The outbox and the unsent messages, which are written with `commit`.
 extension LocalStore {
-    /// What had not ended when it was written last, in the order in which it was sent. What was under way may be stored
-    /// on the network already, as its message says.
+    /// All messages that had not ended when last written, in order. Those in flight may be stored on the network
+    /// already, as the message says.
     package func outbox() async throws(RelayError) -> [KeptPublish] {
         try await reading { try Self.publishes(in: $0) }
     }
 
-    /// Begins a run of this program, which takes over what runs that have ended left in the outbox.
+    /// Starts a run of this program, which takes over the outbox of runs that have ended.
     ///
-    /// A message is sent by one run alone: each row names the run whose it is, and it changes hands only here, in a
-    /// transaction that no two processes are in at once, away from runs whose lock nobody holds. A run takes its lock
-    /// before it names itself here, and names itself before its first row; the system lets the lock go with the
-    /// process, and not sooner. So whoever finds the lock free finds a run that sends nothing any more.
+    /// Only one run sends a message: each row names its run, and changes it only here, in a transaction that only one
+    /// process can be in, and only from a run whose lock is free. A run takes its lock before it is named here, and is
+    /// named before its first row; the system releases the lock with the process and not sooner. So a free lock means
+    /// that the run no longer sends anything.
     ///
     /// - Parameters:
-    ///   - id: the run's name.
-    ///   - choice: the identifiers to take over; the others stay for a later run. Nil for all.
-    /// - Returns: that the run lives, and what it is to send, oldest first.
+    ///   - id: The run's name.
+    ///   - choice: The identifiers to take over, leaving the others to a later run; nil for all.
+    /// - Returns: The run's lock, and the messages to send, oldest first.
     func takeOver(
         as id: String, only choice: Set<String>? = nil
     ) async throws(RelayError) -> (run: StoreLock, kept: [KeptPublish]) {
@@ -28,11 +28,11 @@ extension LocalStore {
             let runs = try String.fetchAll(database, sql: "SELECT id FROM runs WHERE id <> ?", arguments: [id])
             for ended in runs where StoreFiles.hasEnded(run: ended, of: path) {
                 try database.execute(sql: "DELETE FROM runs WHERE id = ?", arguments: [ended])
-                // Should this not be committed, a run without a file has ended all the same.
+                // Even if this is not committed, a run without a file counts as ended.
                 StoreFiles.remove(run: ended, of: path)
             }
             try database.execute(sql: "INSERT OR IGNORE INTO runs (id) VALUES (?)", arguments: [id])
-            // What no run has was carried over from a damaged store.
+            // Rows without a run were rescued from a damaged store.
             let ownerless = "state <> 2 AND (run IS NULL OR run NOT IN (SELECT id FROM runs))"
             let ids = try choice ?? Set(String.fetchAll(database, sql: "SELECT id FROM outbox WHERE \(ownerless)"))
             for message in ids {
@@ -43,19 +43,19 @@ extension LocalStore {
         }
     }
 
-    /// What a run is to send, and what was not sent, oldest first.
+    /// The messages that a run is going to send, and the unsent ones, oldest first.
     func outbox(of run: String) async throws(RelayError) -> [KeptPublish] {
         try await reading { try Self.publishes("WHERE state = 2 OR run = ?", [run], in: $0) }
     }
 
-    /// What was not sent, oldest first.
+    /// The unsent messages, oldest first.
     func notSent() async throws(RelayError) -> [KeptPublish] {
         try await reading { try Self.publishes("WHERE state = 2", in: $0) }
     }
 
-    /// Hands a message that was not sent to a run, which is to send it again: to one alone, whoever else asks.
+    /// Assigns an unsent message to a run, which will send it again; only one run gets it.
     ///
-    /// - Returns: the message as it was; nil when no message under this identifier waits for the person.
+    /// - Returns: The message as it was; nil if there is no unsent message with this identifier.
     func claim(notSent id: String, for run: String) async throws(RelayError) -> KeptPublish? {
         try await writing { database in
             let publish = try Self.publishes("WHERE id = ? AND state = 2", [id], in: database).first
@@ -65,9 +65,9 @@ extension LocalStore {
         }
     }
 
-    /// Forgets messages that were not sent.
+    /// Deletes unsent messages.
     ///
-    /// - Returns: those that there were.
+    /// - Returns: Those that existed.
     func drop(notSent ids: [String]) async throws(RelayError) -> [String] {
         try await writing { database in
             try ids.filter { id in
@@ -77,10 +77,10 @@ extension LocalStore {
         }
     }
 
-    /// Forgets messages of the outbox, those that wait included: all but those of a run that lives, which sends them.
+    /// Deletes messages of the outbox, including queued ones, except those of a living run, which sends them.
     ///
-    /// - Parameter ids: which; nil for all.
-    /// - Returns: those that were forgotten.
+    /// - Parameter ids: The messages; nil for all.
+    /// - Returns: The deleted ones.
     package func dropFromOutbox(_ ids: Set<String>? = nil) async throws(RelayError) -> Set<String> {
         try await writing { [path] database in
             let living = try Self.livingRuns(path, database)
@@ -93,7 +93,7 @@ extension LocalStore {
         }
     }
 
-    /// The runs that live, which send what is theirs.
+    /// The living runs, which send their messages.
     package func livingRuns() async throws(RelayError) -> Set<String> {
         try await reading { [path] in try Self.livingRuns(path, $0) }
     }
@@ -124,7 +124,8 @@ extension LocalStore {
         return KeptPublish(message: message, state: state, since: time, run: try row[at: 9])
     }
 
-    /// What a row's columns name: a postbox has a person, and a key's place is told from a topic by its beginning.
+    /// The destination in a row's columns: a postbox has a person, and the prefix of a key distinguishes it from a
+    /// topic.
     private static func destination(_ person: String?, _ place: String) -> Destination {
         if let person { return .postbox(user: person, postbox: place) }
         guard place.hasPrefix(Destination.keyPrefix) else { return .topic(place) }

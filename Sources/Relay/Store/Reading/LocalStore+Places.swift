@@ -1,36 +1,36 @@
 import GRDB
 
-// How far topics were received and read, and what is here of what their streams had.
+// How far topics were received and read, and which parts of their streams are stored.
 extension LocalStore {
-    /// How far a topic or pattern has been received; nil where nothing of it was.
+    /// How far a topic or pattern was received; nil if not at all.
     package func cursor(of name: String) async throws(RelayError) -> KeptPlace? {
         try await reading { try StoreReading($0).place(of: name, in: "cursors") }
     }
 
-    /// How far a conversation has been read; nil where that is not known.
+    /// How far a conversation was read; nil if unknown.
     package func readMark(of name: String) async throws(RelayError) -> KeptPlace? {
         try await reading { try StoreReading($0).place(of: name, in: "read_marks") }
     }
 
-    /// The stream that a topic or pattern was received from last, or that anything was; nil where nothing was.
+    /// The stream from which a topic or pattern, or else anything, was last received; nil if there is none.
     func stream(of pattern: TopicPattern) async throws(RelayError) -> StreamIdentity? {
         try await reading { try StoreReading($0).stream(of: pattern.text) }
     }
 
-    /// Which parts of a stream are here of a topic or pattern.
+    /// The stored parts of a stream for a topic or pattern.
     func spans(of pattern: TopicPattern, in stream: StreamIdentity) async throws(RelayError) -> KeptSpans {
         try await reading { try StoreReading($0).spans(of: pattern, in: stream) }
     }
 
-    /// Where the stream no longer had what belongs to a topic or pattern, the first place first.
+    /// The places where the stream had already lost messages of a topic or pattern, in order.
     func gaps(of pattern: TopicPattern, in stream: StreamIdentity) async throws(RelayError) -> [KeptGap] {
         try await reading { try StoreReading($0).gaps(of: pattern, in: stream) }
     }
 
-    /// Where messages have holes between them, the first one first: what the stream no longer had, and with 0 what was
-    /// not asked for.
+    /// The holes between messages, in order: messages that the stream had lost, and, with a count of 0, messages that
+    /// were never requested.
     ///
-    /// - Parameter sequences: the messages' sequences, rising.
+    /// - Parameter sequences: The messages' sequences, ascending.
     package func holes(
         of pattern: TopicPattern, in stream: StreamIdentity, among sequences: [UInt64]
     ) async throws(RelayError) -> [KeptGap] {
@@ -40,12 +40,12 @@ extension LocalStore {
     }
 }
 
-// The same, within a transaction of the caller's.
+// The same within the caller's transaction.
 extension StoreReading {
     func place(of name: String, in table: String) throws -> KeptPlace? {
         let row = try Row.fetchOne(
             database, sql: "SELECT stream, incarnation, sequence FROM \(table) WHERE name = ?", arguments: [name])
-        // What a damaged row says is in no stream.
+        // A damaged row may have an impossible sequence.
         guard let row, let sequence = UInt64(exactly: try row[at: 2] as Int64), sequence < RowNumber.sequences else {
             return nil
         }
@@ -61,14 +61,13 @@ extension StoreReading {
         ).map { try Self.identity($0) }
     }
 
-    /// The stream that a row's first two columns name.
+    /// The stream named in a row's first two columns.
     static func identity(_ row: Row) throws -> StreamIdentity {
         let (name, incarnation): (String, Int64) = try (row[at: 0], row[at: 1])
         return StreamIdentity(name: name, incarnation: UInt64(bitPattern: incarnation))
     }
 
-    /// Which parts of a stream are here of a pattern: what was received of another that has all of its topics counts
-    /// too.
+    /// The stored parts of a stream for a pattern, including those received for another pattern that covers it.
     func spans(
         of pattern: TopicPattern, in stream: StreamIdentity
     ) throws -> KeptSpans {
@@ -85,7 +84,7 @@ extension StoreReading {
             })
     }
 
-    /// The holes of what was received, the first one first.
+    /// The gaps in what was received, in order.
     func gaps(
         of pattern: TopicPattern, in stream: StreamIdentity
     ) throws -> [KeptGap] {
@@ -95,15 +94,15 @@ extension StoreReading {
             arguments: [pattern.text] + stream.arguments)
         return try rows.compactMap { row in
             let (end, lost): (Int64, Int64) = try (row[at: 0], row[at: 1])
-            // What a damaged row says is not counted with.
+            // A damaged row may have impossible numbers.
             guard end > 0, end < Int64(RowNumber.sequences), lost >= 0, lost <= end else { return nil }
             return KeptGap(end: UInt64(end), lost: UInt64(lost))
         }
     }
 
-    /// Where messages have holes between them and behind them, up to a sequence.
+    /// The holes between messages and after them, up to a sequence.
     ///
-    /// - Parameter end: before which sequence their page ends; nil for a page of the newest.
+    /// - Parameter end: The sequence before which their page ends; nil for a page of the newest.
     func holes(
         of pattern: TopicPattern, in stream: StreamIdentity, among sequences: [UInt64], through last: UInt64,
         before end: UInt64? = nil

@@ -1,6 +1,6 @@
 import GRDB
 
-/// Something that a search found.
+/// A result of a search.
 public enum SearchHit: Hashable, Sendable {
     /// A message of a topic.
     case message(KeptMessage)
@@ -16,24 +16,24 @@ public enum SearchHit: Hashable, Sendable {
     }
 }
 
-/// What a search found.
+/// The results of a search.
 public struct SearchResult: Hashable, Sendable {
-    /// What was found, the newest first.
+    /// The hits, newest first.
     public var hits: [SearchHit]
-    /// Whether this is all. Otherwise there are more than were asked for, or more than could be looked at; an earlier
+    /// Whether these are all hits. Otherwise there are more than requested, or more than could be examined; an earlier
     /// ``SearchQuery/before`` finds the next.
     public var isComplete: Bool
 }
 
 extension LocalStore {
-    /// Looks for messages and letters.
+    /// Searches messages and letters.
     ///
-    /// Messages are found as soon as they are kept. Among a million messages most searches take a few milliseconds; one
-    /// for what only filters rule out may take long, and looks at the newest ``searchedRows`` that have the words.
+    /// Messages are found as soon as they are stored. Among a million messages most searches take a few milliseconds;
+    /// one whose hits only filters exclude may take long, and examines the newest ``searchedRows`` with the words.
     ///
     /// - Parameters:
-    ///   - query: what to look for; an empty one finds nothing.
-    ///   - limit: most hits, 1 to 1,000.
+    ///   - query: The query; an empty one finds nothing.
+    ///   - limit: The most hits, 1 to 1,000.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
     public func search(_ query: SearchQuery, limit: Int = 100) async throws(RelayError) -> SearchResult {
         guard (1...1_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 1000") }
@@ -44,27 +44,27 @@ extension LocalStore {
         }
     }
 
-    /// Whether the search's words have all messages that are written. A search finds the newest of the others too.
+    /// Whether the search index has all stored messages. A search also finds the newest of the others.
     package func hasAllWords() async throws(RelayError) -> Bool {
         try await reading { try SearchIndexing.isComplete(in: $0) }
     }
 
-    /// A search looks at so many messages at most.
+    /// The most messages that a search examines.
     public static let searchedRows = 100_000
 }
 
-/// One search, within a transaction of the caller's.
+/// One search, within the caller's transaction.
 private struct StoreSearch {
-    /// So many of the newest messages that the words lack are looked at.
+    /// The most messages outside the index that are examined.
     private static let unsearchedRows = 2_000
-    /// So many topics can be part of the question to the words.
+    /// The most topics in a query to the index.
     private static let askedTopics = 64
 
     private let query: SearchQuery
     private let limit: Int
     private let database: Database
     private let reading: StoreReading
-    /// The topics that are meant; nil for all.
+    /// The topics to search; nil for all.
     private let topics: [Int64]?
     private var isComplete = true
 
@@ -74,7 +74,7 @@ private struct StoreSearch {
         topics = try reading.topics(of: query.topics)
     }
 
-    /// The question to the words; nil when no word is looked for.
+    /// The query to the index; nil without a word to search for.
     private func expression(without leftOut: Set<SearchQuery.Term> = []) -> String? {
         let isAsked = (topics?.count ?? 0) <= Self.askedTopics
         return query.expression(topicNumbers: isAsked ? topics : nil, without: leftOut)
@@ -98,7 +98,7 @@ private struct StoreSearch {
     // MARK: Messages
 
     private mutating func messages() throws -> [KeptMessage] {
-        // Topics were named, and none of them is known.
+        // None of the given topics is known.
         if let topics, topics.isEmpty { return [] }
         var found: [KeptMessage] = []
         guard let expression = expression() else {
@@ -111,7 +111,7 @@ private struct StoreSearch {
         return found
     }
 
-    /// The newest messages of some ranges as the words have them.
+    /// The newest indexed messages of some ranges.
     private mutating func messages(
         in ranges: [ClosedRange<Int64>], _ expression: String
     ) throws -> [KeptMessage] {
@@ -141,8 +141,8 @@ private struct StoreSearch {
         return found
     }
 
-    /// Where the messages of the time that is meant are, each list with the newest first. What a stream has lost is
-    /// kept behind all that is newer, and has a list of its own.
+    /// The ranges of messages within the query's times, newest first. Messages that a stream has lost are stored after
+    /// all newer ones, so they have a list of their own.
     private func ranges() throws -> [[ClosedRange<Int64>]] {
         let lost = reading.lostStreams
         guard query.after != nil || query.before != nil || !lost.isEmpty else { return [[RowNumber.all]] }
@@ -153,7 +153,7 @@ private struct StoreSearch {
         }
     }
 
-    /// Without a word to look for the messages themselves are walked.
+    /// Reads the messages themselves if there is no word to search for.
     private func messagesOfTime(in ranges: [ClosedRange<Int64>]) throws -> [KeptMessage] {
         var found: [KeptMessage] = []
         for range in ranges where found.count <= limit {
@@ -164,7 +164,7 @@ private struct StoreSearch {
         return found
     }
 
-    /// What the words lack is put into words of its own, in memory, and asked the same.
+    /// Searches the messages outside the index by a temporary index of them in memory.
     private mutating func unsearched(_ expression: String) throws -> [Int64] {
         let parts = try Row.fetchAll(
             database, sql: "SELECT first, last FROM unsearched ORDER BY number DESC LIMIT 100")
@@ -183,15 +183,14 @@ private struct StoreSearch {
         return try words.rows(of: entries, matching: expression)
     }
 
-    /// Looks among the newest messages where a term is frequent that only begins a word.
+    /// Searches the newest messages first if a term that is only a prefix is frequent.
     ///
-    /// SQLite tells the messages that have a whole word one by one, from either end. Those that have any word which
-    /// begins with some letters it brings together first, all of them: among a million messages of which every second
-    /// one has such a word that takes 40 to 130 ms, for each such term. One that is as frequent as that among the
-    /// newest messages is left out of the question, and put to what the others find, in memory: a hundred hits are
-    /// among the newest few hundred messages.
+    /// SQLite returns the messages with a complete word one by one, from either end. For a prefix it first collects
+    /// all matches: among a million messages, half of which match, that takes 40 to 130 ms for each such term. A prefix
+    /// that is frequent among the newest messages is left out of the query, and applied in memory to what the other
+    /// terms find: a hundred hits are then among the newest few hundred messages.
     ///
-    /// - Returns: what was found, the newest first, and what is still to be asked.
+    /// - Returns: The hits, newest first, and the ranges that are still to be searched.
     private func newest(
         _ ranges: [ClosedRange<Int64>], _ expression: String
     ) throws -> (rows: [Int64], rest: [ClosedRange<Int64>]) {
@@ -209,7 +208,7 @@ private struct StoreSearch {
         let walked = try TemporaryWords()
         var (rows, rest) = ([Int64](), ranges)
         var (looked, part) = (0, 256)
-        // To look at so many in memory takes some thirty milliseconds.
+        // This many take some thirty milliseconds in memory.
         while rows.count <= limit, looked < 4_000 {
             let entries = try entries(matching: others, in: rest, limit: part)
             rows += try walked.rows(of: entries, matching: expression)
@@ -221,7 +220,7 @@ private struct StoreSearch {
         return (rows, rest)
     }
 
-    /// The newest messages as the words have them, of those that have something, or of all.
+    /// The newest indexed messages that match an expression, or of all.
     private func entries(
         matching expression: String?, in ranges: [ClosedRange<Int64>], limit: Int
     ) throws -> [SearchIndexing.Entry] {
@@ -245,7 +244,7 @@ private struct StoreSearch {
         return entries
     }
 
-    /// What the words do not know of.
+    /// Applies the filters that are not part of the index.
     private func fits(_ message: KeptMessage) -> Bool {
         if let before = query.before, message.time >= before { return false }
         if let after = query.after, message.time < after { return false }

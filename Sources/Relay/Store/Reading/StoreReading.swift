@@ -1,10 +1,10 @@
 import GRDB
 import Platform
 
-/// Reads messages of topics, within a transaction of the caller's.
+/// Reads messages of topics, within the caller's transaction.
 struct StoreReading {
     let database: Database
-    /// The streams by their numbers. There is one for each time that the network's stream was made.
+    /// The streams by their numbers; each incarnation of the network's stream has one.
     private let streams: [Int64: StreamIdentity]
 
     init(_ database: Database) throws {
@@ -16,15 +16,15 @@ struct StoreReading {
         self.streams = streams
     }
 
-    /// The numbers of those that have what another one lost.
+    /// The numbers of streams with messages that another one lost.
     var lostStreams: Set<Int64> {
         Set(streams.lazy.filter { $0.value.name.hasSuffix(StoreSchema.lostMark) }.map(\.key))
     }
 
-    // MARK: What is meant
+    // MARK: Rows
 
-    /// The topics that match any of some patterns; nil for all. No index knows wildcards: the names are few beside the
-    /// messages, and each of those that match is asked for by its number.
+    /// The topics that match any of some patterns; nil for all. Indices do not support wildcards: names are few
+    /// compared with messages, and each matching one is queried by its number.
     func topics(of patterns: [TopicPattern]) throws -> [Int64]? {
         if patterns.isEmpty || patterns.contains(where: { $0.text == ">" }) { return nil }
         var numbers: Set<Int64> = []
@@ -36,20 +36,21 @@ struct StoreReading {
         return numbers.isEmpty || numbers != all ? numbers.sorted() : nil
     }
 
-    /// The row of a place; nil where its stream is not known here, or the place is beyond what a store keeps.
+    /// The row of a place; nil if its stream is unknown here, or the sequence exceeds a store's limit.
     func row(of place: KeptPlace) -> Int64? {
         guard let stream = streams.first(where: { $0.value == place.stream })?.key else { return nil }
         return RowNumber.row(stream: stream, sequence: place.sequence)
     }
 
-    /// The rows of each stream that were stored between two moments, in order.
+    /// The rows of each stream stored between two moments, in order.
     func rows(from start: Timestamp?, through end: Timestamp?) throws -> [ClosedRange<Int64>] {
         try streams.keys.sorted().compactMap { RowNumber.rows(ofStream: $0) }
             .map { try part(of: $0, from: start, through: end) }.filter { !$0.isEmpty }.map { ClosedRange($0) }
     }
 
-    /// The part of a stream's rows that was stored between two moments, both included. A server stores in the order of
-    /// its clock, so that each end is found by halving: some forty searches, a millisecond among a million messages.
+    /// The part of a stream's rows stored between two moments, both included. A server stores in the order of its
+    /// clock,
+    /// so that a binary search finds each end: some forty lookups, a millisecond among a million messages.
     func part(
         of rows: ClosedRange<Int64>, from start: Timestamp?, through end: Timestamp?
     ) throws -> Range<Int64> {
@@ -58,7 +59,7 @@ struct StoreReading {
         return first..<max(first, try firstRow(notBefore: Timestamp(milliseconds: end.milliseconds + 1), in: rows))
     }
 
-    /// The first of some rows that was not stored before a moment; one more than the last where there is none.
+    /// The first of some rows that was not stored before a moment; one more than the last if there is none.
     func firstRow(notBefore moment: Timestamp, in rows: ClosedRange<Int64>) throws -> Int64 {
         let statement = try database.cachedStatement(
             sql: "SELECT row, time FROM messages WHERE row BETWEEN ? AND ? ORDER BY row LIMIT 1")
@@ -85,8 +86,8 @@ struct StoreReading {
     /// The first or the last messages of a pattern within bounds, oldest first.
     ///
     /// - Parameters:
-    ///   - bounds: the rows; nil for none.
-    ///   - bytes: most bytes of their payloads together, but for a single one that has more.
+    ///   - bounds: The rows; nil for none.
+    ///   - bytes: The most bytes of their payloads together; a single one may have more.
     func page(
         of pattern: TopicPattern, in bounds: ClosedRange<Int64>?, newestFirst: Bool, _ limit: Int, bytes: Int = .max
     ) throws -> KeptPage {
@@ -99,8 +100,9 @@ struct StoreReading {
 
     /// The first or the last rows of some topics, or of all, within bounds, in that direction.
     ///
-    /// Each topic is asked for no more than what can still be among the rows wanted, so that thousands of topics cost a
-    /// search each.
+    /// Each topic is asked only for rows that can still be among the result, so that thousands of topics cost one
+    /// lookup
+    /// each.
     func rows(
         of topics: [Int64]?, in bounds: ClosedRange<Int64>, newestFirst: Bool, limit: Int
     ) throws -> [Int64] {
@@ -129,7 +131,7 @@ struct StoreReading {
         return found.sorted { newestFirst ? $0 > $1 : $0 < $1 }
     }
 
-    /// A message; nil where there is none under this key.
+    /// A message; nil if there is none with this key.
     func message(_ key: Int64) throws -> KeptMessage? {
         let statement = try database.cachedStatement(
             sql: """
@@ -146,8 +148,7 @@ struct StoreReading {
             payload: Array(payload), isOwn: try row[at: 5])
     }
 
-    /// The rows of a part of a stream; nil where the stream is not known here, or the part is beyond what a store
-    /// keeps.
+    /// The rows of a part of a stream; nil if the stream is unknown here, or the part exceeds a store's limit.
     func rows(_ part: ClosedRange<UInt64>, of stream: StreamIdentity) -> ClosedRange<Int64>? {
         let last = min(part.upperBound, RowNumber.sequences - 1)
         guard part.lowerBound <= last, let low = row(of: KeptPlace(stream: stream, sequence: part.lowerBound)),
@@ -163,7 +164,7 @@ struct StoreReading {
             arguments: [bounds.lowerBound, bounds.upperBound]) ?? false
     }
 
-    /// The messages of some rows, in their order, until they have so many bytes together; one in any case.
+    /// The messages of some rows, in order, up to a number of bytes, but at least one.
     func messages(_ keys: some Sequence<Int64>, bytes: Int = .max) throws -> [KeptMessage] {
         var found: [KeptMessage] = []
         var total = 0

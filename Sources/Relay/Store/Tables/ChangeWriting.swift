@@ -2,7 +2,7 @@ import GRDB
 import Platform
 
 extension StoreChange {
-    /// Writes the change, within a transaction of the caller's.
+    /// Writes the change, within the caller's transaction.
     func write(to database: Database) throws {
         switch self {
         case .outbox(let publish): try Self.put(publish, in: database)
@@ -86,7 +86,7 @@ extension StoreChange {
 
     // MARK: Names
 
-    /// Keeps a name in a table of names, of which it has so many at most, or takes it out.
+    /// Adds a name to a limited table of names, or removes it.
     private static func keep(
         _ name: String, _ isThere: Bool, in table: String, atMost limit: Int, _ database: Database
     ) throws {
@@ -108,7 +108,7 @@ extension StoreChange {
         ).execute(arguments: [limit])
     }
 
-    /// A text's beginning of so many bytes, cut between characters.
+    /// The beginning of a text with at most this many bytes, cut between characters.
     private static func bounded(_ text: String, _ bytes: Int) -> String {
         guard text.utf8.count > bytes else { return text }
         var count = 0
@@ -130,7 +130,7 @@ extension StoreChange {
         case .postbox(let user, let postbox): (person, place) = (user, postbox)
         case .key: (person, place) = (nil, "\(message.destination)")
         }
-        // No bytes may be bound as NULL; the deletion of a key has none.
+        // An empty payload, as for the deletion of a key, may be bound as NULL.
         let sql = """
             INSERT INTO outbox (id, person, place, payload, may_be_stored, is_unsigned, state, reason, since, run)
             VALUES (?, ?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, ?)
@@ -146,7 +146,7 @@ extension StoreChange {
         try database.execute(sql: sql, arguments: arguments)
     }
 
-    /// Keeps a letter of the outbox that the network has.
+    /// Stores a letter of the outbox as sent.
     private static func keepSent(_ id: String, in database: Database) throws {
         let row = try Row.fetchOne(
             database.cachedStatement(
@@ -168,7 +168,7 @@ extension StoreChange {
         [name] + place.stream.arguments + [Int64(bitPattern: place.sequence)]
     }
 
-    /// Puts a part among the others, as one with those that it meets.
+    /// Adds a part, merging it with adjacent and overlapping ones.
     private static func keep(
         _ span: ClosedRange<UInt64>, of name: String, in stream: StreamIdentity, _ database: Database
     ) throws {
@@ -195,7 +195,7 @@ extension StoreChange {
     private static func keep(
         _ gap: KeptGap, of name: String, in stream: StreamIdentity, _ database: Database
     ) throws {
-        // Where the same place is met again, what is known of it stays.
+        // A known gap stays as it is.
         try database.execute(
             sql: "INSERT OR IGNORE INTO gaps (name, stream, incarnation, sequence, lost) VALUES (?, ?, ?, ?, ?)",
             arguments: arguments(name, KeptPlace(stream: stream, sequence: gap.end)) + [Int64(bitPattern: gap.lost)])
@@ -207,15 +207,16 @@ extension StoreChange {
         try database.execute(sql: sql, arguments: [name, name, StoreBounds.gaps])
     }
 
-    /// Puts aside what is kept of a stream that lost its newest messages. The network has nothing of them any more and
-    /// gives their sequences to others. They stay here, to be searched and exported, as those of a stream of their own,
-    /// and what was received, read and missing ends where the stream does.
+    /// Moves aside the messages that a stream has lost from its end. The network no longer has them and gives their
+    /// sequences to others. They stay here, for search and export, as a stream of their own; cursors, marks, spans and
+    /// gaps end where the stream does.
     private static func rewind(
         _ stream: StreamIdentity, through sequence: UInt64, foundBy name: String, _ database: Database
     ) throws {
         let last = Int64(clamping: min(sequence, RowNumber.sequences - 1))
-        // All subscriptions to the stream find it out, one after the other. The first ends their cursors with the
-        // stream, and may have received more by now, which nobody else is to put aside.
+        // All subscriptions to the stream notice this, one by one. The first sets all cursors back, and may have
+        // received
+        // newer messages by now, which the others must not move aside.
         let cursor = try Int64.fetchOne(
             database, sql: "SELECT sequence FROM cursors WHERE name = ? AND stream = ? AND incarnation = ?",
             arguments: [name] + stream.arguments)
@@ -238,7 +239,7 @@ extension StoreChange {
         let isAny = try Bool.fetchOne(
             database, sql: "SELECT EXISTS (SELECT 1 FROM messages WHERE row BETWEEN ? AND ?)", arguments: lost)
         guard isAny == true else { return }
-        // It may happen to the same stream again.
+        // This may happen to the same stream again.
         try database.execute(
             sql: """
                 INSERT INTO streams (name, incarnation)
@@ -258,7 +259,7 @@ extension StoreChange {
 }
 
 extension KeptPublish.State {
-    /// How the state is written.
+    /// The stored form of the state.
     fileprivate var code: Int {
         switch self {
         case .queued: 0
@@ -267,12 +268,12 @@ extension KeptPublish.State {
         }
     }
 
-    /// Why it was not sent.
+    /// Why the message was not sent.
     var reason: String? {
         if case .notSent(let reason) = self { reason } else { nil }
     }
 
-    /// A state as it was written; what no version writes counts as waiting.
+    /// The state of a stored code; unknown ones count as queued.
     init(code: Int, reason: String?) {
         self = code == 1 ? .sending : code == 2 ? .notSent(reason ?? "") : .queued
     }

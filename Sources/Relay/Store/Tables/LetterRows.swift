@@ -1,12 +1,12 @@
 import GRDB
 import Platform
 
-/// The letters of the local store, within a transaction of the caller's.
+/// The letters of the local store, within the caller's transaction.
 enum LetterRows {
     // MARK: Writing
 
-    /// Keeps a letter, if it is not there. Where there are as many as are kept, one that is older than what would give
-    /// way for it is not kept: a list from the newest letter on comes to it last.
+    /// Stores a letter unless it exists. If the store is full, a letter older than the one it would replace is dropped:
+    /// a list from the newest letter on reaches it last.
     static func keep(_ letter: KeptLetter, in database: Database) throws {
         let isTooOld = try Bool.fetchOne(
             database,
@@ -35,7 +35,7 @@ enum LetterRows {
         try database.execute(sql: "DELETE FROM letters WHERE number <= ?", arguments: [last])
     }
 
-    /// While the network does not say to whom a postbox belongs, its letters count as the owner's; later it is known.
+    /// Letters count as their owner's until the network reports the persona of their postbox; it is then corrected.
     private static func correctPersona(of letter: KeptLetter, in database: Database) throws {
         guard let persona = letter.sudoId else { return }
         try database.cachedStatement(
@@ -43,8 +43,8 @@ enum LetterRows {
         ).execute(arguments: [persona, letter.direction.rawValue, letter.id, persona])
     }
 
-    /// Takes a page in: what it has is kept, and what lies in its part of the postbox without being on it was deleted
-    /// on the network, perhaps by another device.
+    /// Stores a page. Letters in its part of the postbox that are not on it were deleted on the network, perhaps by
+    /// another device.
     static func take(_ page: KeptLetterPage, in database: Database) throws {
         let ids = page.letters.map(\.id) + page.unreadable
         let places = ids.compactMap { PostboxMessageID($0).map { Int64(bitPattern: $0.sequence) } }
@@ -65,7 +65,7 @@ enum LetterRows {
         try StoreFacts.keep("\(page.moment.milliseconds)", as: StoreFacts.lettersMoment, in: database)
     }
 
-    /// Deletes a letter, which the network does not have any more.
+    /// Deletes a letter that the network no longer has.
     static func delete(_ id: String, _ direction: KeptLetter.Direction, in database: Database) throws {
         if direction == .received, let place = PostboxMessageID(id) {
             try database.execute(
@@ -77,17 +77,17 @@ enum LetterRows {
         try delete(numbers, in: database)
     }
 
-    /// Deletes letters by their numbers here, with the words to find them.
+    /// Deletes letters and their index entries by their row numbers.
     static func delete(_ numbers: [Int64], in database: Database) throws {
         for number in numbers {
             try database.execute(sql: "DELETE FROM letter_words WHERE rowid = ?", arguments: [number])
             try database.execute(sql: "DELETE FROM letters WHERE number = ?", arguments: [number])
-            // Who deletes them all would go on for ever.
+            // Deleting all letters would loop forever.
             if database.changesCount == 0 { throw DatabaseError.damage("a letter stays") }
         }
     }
 
-    /// Notes that a letter was read; what has no place in a stream is none of the network's.
+    /// Records that a letter was read; one without a place in a stream is not from the network.
     static func noteRead(_ id: String, of postbox: String, in database: Database) throws {
         guard let place = PostboxMessageID(id) else { return }
         try database.execute(
@@ -99,7 +99,7 @@ enum LetterRows {
             arguments: [database.lastInsertedRowID &- Int64(StoreBounds.letters)])
     }
 
-    /// Writes the words of all letters, where there are none.
+    /// Indexes all letters, if none is indexed.
     static func addWords(in database: Database) throws {
         let sql = "SELECT number, coalesce(subject || char(10), '') || text, person FROM letters"
         for row in try Row.fetchAll(database, sql: sql) {
@@ -117,7 +117,7 @@ enum LetterRows {
 
     // MARK: Reading
 
-    /// Letters by the rest of a statement, from its `FROM` on.
+    /// Letters by the rest of a statement, from `FROM` on.
     static func fetch(
         _ database: Database, _ rest: String, _ arguments: StatementArguments
     ) throws -> [KeptLetter] {
@@ -132,8 +132,9 @@ enum LetterRows {
         }
     }
 
-    /// When the postbox was made whose letters are kept; nil where there are none. One that was made anew has nothing
-    /// of those before it.
+    /// The incarnation of the postbox whose letters are stored; nil without any. A recreated one shares nothing with
+    /// the
+    /// previous ones.
     static func incarnation(_ database: Database) throws -> Int64? {
         let sql = "SELECT max(incarnation) FROM letters WHERE direction = 0 AND incarnation > 0"
         return try Int64.fetchOne(database, sql: sql)
@@ -150,15 +151,15 @@ enum LetterRows {
 }
 
 extension PostboxMessageID {
-    /// Its columns' values.
+    /// The values of its columns.
     var arguments: StatementArguments { [Int64(bitPattern: incarnation), Int64(bitPattern: sequence)] }
 }
 
-/// Single values under names, within a transaction of the caller's.
+/// Single values by name, within the caller's transaction.
 enum StoreFacts {
-    /// What the person looks at, and when letters were listed last.
+    /// The person's place on the screen, and when letters were last listed.
     static let (place, lettersMoment) = ("place", "letters")
-    /// The postboxes, as the network's host has told them, and when.
+    /// The postboxes as the network's host reported them, and when.
     private static let (postboxes, postboxesMoment) = ("postboxes", "postboxes-moment")
 
     static func value(of name: String, in database: Database) throws -> String? {
@@ -169,12 +170,10 @@ enum StoreFacts {
         try value(of: name, in: database).flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
     }
 
-    /// Keeps a value in place of an earlier one.
     static func keep(_ value: String, as name: String, in database: Database) throws {
         try database.execute(sql: "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", arguments: [name, value])
     }
 
-    /// Keeps the postboxes in place of those that were kept before.
     static func keep(_ kept: KeptPostboxes, in database: Database) throws {
         let reply = PostboxReply(postboxes: kept.items.prefix(StoreBounds.postboxes).map { $0.entry })
         guard let value = try? JSONEncoder().encode(reply) else { return }
@@ -182,7 +181,7 @@ enum StoreFacts {
         try keep("\(kept.asOf.milliseconds)", as: postboxesMoment, in: database)
     }
 
-    /// The postboxes; nil where none were told, or what is there cannot be read.
+    /// The postboxes; nil if none were reported, or they cannot be decoded.
     static func postboxes(_ database: Database) throws -> KeptPostboxes? {
         guard let value = try value(of: postboxes, in: database),
             let moment = try moment(postboxesMoment, in: database),
@@ -200,7 +199,7 @@ enum StoreFacts {
 }
 
 extension Postbox {
-    /// The postbox as the network describes it.
+    /// The postbox in the network's form.
     fileprivate var entry: PostboxReply.Entry {
         PostboxReply.Entry(
             id: id, name: name, title: hasTitle ? title : nil, sudoId: sudoId, isEnabled: isEnabled,

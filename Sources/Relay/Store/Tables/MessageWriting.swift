@@ -1,17 +1,17 @@
 import GRDB
 import GRDBSQLite
 
-/// Writes messages of topics, within a transaction of the caller's.
+/// Writes messages of topics, within the caller's transaction.
 ///
-/// This is the one place that many messages a second pass, so it speaks to SQLite itself: with the library's form of a
-/// row a message costs twice the time.
+/// Many messages a second pass here, so this calls SQLite directly: through the library's rows a message takes twice as
+/// long.
 struct MessageWriting {
     private let database: Database
     private var streams: [StreamIdentity: Int64] = [:]
     private var topics: [String: Topic] = [:]
-    /// The rows that were new.
+    /// The row numbers of new messages.
     private var written: [Int64] = []
-    /// How many messages have no place in a store.
+    /// How many messages do not fit into a store.
     private var refused = 0
 
     private struct Topic {
@@ -22,9 +22,9 @@ struct MessageWriting {
 
     private init(to database: Database) { self.database = database }
 
-    /// Writes messages, in parts as they came. What is there already stays as it is.
+    /// Writes messages, in parts as they arrived. Existing ones stay as they are.
     ///
-    /// - Returns: how many have no place in a store.
+    /// - Returns: How many do not fit into a store.
     static func write(_ parts: [[KeptMessage]], to database: Database) throws -> Int {
         var writing = MessageWriting(to: database)
         for messages in parts { try writing.write(messages) }
@@ -39,7 +39,7 @@ struct MessageWriting {
             VALUES (?, ?, ?, ?, nullif(?, ''), nullif(?, ''), coalesce(?, x''))
             """
         let statement = try database.cachedStatement(sql: sql).sqliteStatement
-        // What is bound with it SQLite copies.
+        // `SQLITE_TRANSIENT`: SQLite copies what is bound.
         let copied = unsafeBitCast(OpaquePointer(bitPattern: -1), to: sqlite3_destructor_type.self)
         defer { sqlite3_reset(statement) }
         for message in messages {
@@ -48,7 +48,7 @@ struct MessageWriting {
                 refused += 1
                 continue
             }
-            // Nothing can be bound to a statement that has not been reset after its last use.
+            // A statement must be reset before anything can be bound to it again.
             sqlite3_reset(statement)
             sqlite3_clear_bindings(statement)
             sqlite3_bind_int64(statement, 1, row)
@@ -73,14 +73,14 @@ struct MessageWriting {
         }
     }
 
-    /// Brings the topics' figures up to date, and notes what the search's words lack.
+    /// Updates the topics' figures, and records the messages to index.
     private func finish() throws {
         for topic in topics.values where topic.messages > 0 {
             try database.cachedStatement(
                 sql: "UPDATE topics SET messages = messages + ?, bytes = bytes + ? WHERE number = ?"
             ).execute(arguments: [topic.messages, topic.bytes, topic.number])
         }
-        // All between two ends is looked at, so that rows which lie far apart are noted apart.
+        // Indexing examines entire ranges, so rows that are far apart get ranges of their own.
         var parts: [ClosedRange<Int64>] = []
         for row in written.sorted() {
             if let last = parts.last, row - last.upperBound <= 1_000 {
@@ -106,7 +106,7 @@ struct MessageWriting {
         return number
     }
 
-    /// The topic's number. It is asked for in each transaction, as another process may have forgotten the topic.
+    /// The topic's number. It is looked up in each transaction, as another process may have deleted the topic.
     private mutating func number(of topic: String) throws -> Int64 {
         if let known = topics[topic] { return known.number }
         let number = try Self.number(
@@ -116,8 +116,8 @@ struct MessageWriting {
         return number
     }
 
-    /// Looks up a row's number, and inserts the row where there is none. An `INSERT OR IGNORE` that finds the row would
-    /// use up a number each time.
+    /// Looks up a row's number, or inserts the row. An `INSERT OR IGNORE` that finds the row would use up a number each
+    /// time.
     private static func number(
         _ database: Database, _ query: String, orNew insertion: String, _ arguments: StatementArguments
     ) throws -> Int64 {

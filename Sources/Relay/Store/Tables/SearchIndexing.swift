@@ -1,15 +1,15 @@
 import GRDB
 import Platform
 
-/// Brings the search's words up to date, in small steps between two batches: to split a message into words costs as
-/// much as to keep it, and nobody searches what has just come.
+/// Updates the search index in small steps between two batches: indexing a message costs as much as storing it, and the
+/// newest messages are seldom searched for.
 enum SearchIndexing {
-    /// So many messages at a time: some ten milliseconds.
+    /// The messages of one step, which takes some ten milliseconds.
     static let rowsAtOnce = 500
 
-    /// Adds some messages to the words, within a transaction of the caller's.
+    /// Indexes some messages, within the caller's transaction.
     ///
-    /// - Returns: whether there are more.
+    /// - Returns: Whether there are more.
     static func step(in database: Database) throws -> Bool {
         let next = try Row.fetchOne(
             database, sql: "SELECT number, first, last FROM unsearched ORDER BY number LIMIT 1")
@@ -25,17 +25,17 @@ enum SearchIndexing {
         } else {
             try database.execute(sql: "DELETE FROM unsearched WHERE number = ?", arguments: [number])
         }
-        // The same part would come again for ever.
+        // The same part would be returned forever.
         if database.changesCount == 0 { throw DatabaseError.damage("a part without words stays") }
         return try !isComplete(in: database)
     }
 
-    /// Whether the words have all messages.
+    /// Whether all messages are indexed.
     static func isComplete(in database: Database) throws -> Bool {
         try Bool.fetchOne(database, sql: "SELECT NOT EXISTS (SELECT 1 FROM unsearched)") ?? true
     }
 
-    /// A message as the words have it.
+    /// A message in the index.
     struct Entry: Sendable {
         var row: Int64
         var topic: Int64
@@ -43,7 +43,7 @@ enum SearchIndexing {
         var sender: String
     }
 
-    /// Messages of a part of the store that the words lack.
+    /// Messages of a part of the store that are not indexed.
     static func missing(
         from first: Int64, through last: Int64, newestFirst: Bool, limit: Int, in database: Database
     ) throws -> [Entry] {
@@ -56,14 +56,14 @@ enum SearchIndexing {
         let rows = try Row.fetchCursor(database, sql: sql, arguments: [first, last, limit])
         while let row = try rows.next() {
             let payload: Data = try row[at: 3]
-            // What cannot be read has no words.
+            // A message that cannot be decoded has no words.
             let text = MessageContent(envelope: payload)?.text ?? ""
             entries.append(Entry(row: try row[at: 0], topic: try row[at: 1], text: text, sender: try row[at: 2]))
         }
         return entries
     }
 
-    /// Writes entries into the words of a database.
+    /// Adds entries to the index of a database.
     static func add(_ entries: [Entry], to database: Database) throws {
         let statement = try database.cachedStatement(
             sql: "INSERT INTO words (rowid, text, sender, topic) VALUES (?, ?, ?, ?)")
@@ -76,7 +76,7 @@ enum SearchIndexing {
     }
 }
 
-/// Words in memory, to be asked as those of the store are.
+/// A search index in memory, queried like the store's.
 struct TemporaryWords {
     private let memory: DatabaseQueue
 
@@ -85,18 +85,18 @@ struct TemporaryWords {
         try memory.write { try $0.execute(sql: StoreSchema.words) }
     }
 
-    /// Adds messages that are not there yet.
+    /// Adds messages that are not in it yet.
     ///
-    /// - Returns: which of them are meant, the newest first.
+    /// - Returns: The matching ones, newest first.
     func rows(of entries: [SearchIndexing.Entry], matching expression: String) throws -> [Int64] {
-        // SQLite begins a new part of its index with each message that comes before the last one: ten times the time.
+        // SQLite starts a new segment with each message out of order, which takes ten times as long.
         let entries = entries.sorted { $0.row < $1.row }
         guard let low = entries.first?.row, let high = entries.last?.row else { return [] }
         try memory.write { try SearchIndexing.add(entries, to: $0) }
         return try rows(matching: expression, in: low...high)
     }
 
-    /// Which messages are meant, the newest first.
+    /// The matching messages, newest first.
     func rows(matching expression: String, in range: ClosedRange<Int64> = RowNumber.all) throws -> [Int64] {
         try memory.read { database in
             try Int64.fetchAll(

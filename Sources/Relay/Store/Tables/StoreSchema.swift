@@ -1,18 +1,18 @@
 import GRDB
 
-/// The tables of the local store. There is one layout and no migration: a file with another ``version`` is put aside as
-/// a damaged one is, and what a person typed and chose is carried over.
+/// The tables of the local store. There is one layout and no migration: a file with another ``version`` is put aside
+/// like a damaged one, and what a person typed and chose is carried over.
 ///
-/// The tables are `STRICT`, so that a row never has a value of another kind than its column, wherever it comes from.
+/// The tables are `STRICT`, so that a row's values always have their columns' types.
 enum StoreSchema {
-    /// The layout's number, which SQLite keeps as `user_version`. Whoever changes a table counts it up.
+    /// The layout's number, SQLite's `user_version`. Increase it with every change of a table.
     static let version = 1
 
-    /// What the name of a stream ends with that has what another one lost
-    /// (``StoreChange/rewound(_:through:foundBy:)``); no stream of a network can be called so.
+    /// The suffix of the name of a stream with messages that another one lost
+    /// (``StoreChange/rewound(_:through:foundBy:)``); no stream of a network can have such a name.
     static let lostMark = " (lost)"
 
-    /// Whether a name is a pattern itself, or that of a topic which matches it: `matches(pattern, name)`.
+    /// Whether a name is the pattern itself, or a topic that matches it: `matches(pattern, name)`.
     static let matches = DatabaseFunction("matches", argumentCount: 2, pure: true) { values in
         guard let text = String.fromDatabaseValue(values[0]), let name = String.fromDatabaseValue(values[1]) else {
             return false
@@ -20,27 +20,27 @@ enum StoreSchema {
         return text == name || (try? TopicPattern(text))?.matches(name) == true
     }
 
-    /// The words of messages, for the search.
+    /// The search index of messages.
     ///
-    /// They are split as Unicode 6.1 has it and without their marks. Trigrams take 2.4 times the room (279 MB for a
+    /// Words are split by the rules of Unicode 6.1, without diacritics. Trigrams take 2.4 times the room (279 MB for a
     /// million lines of 65 bytes, against 116) and three times the time (53,000 rows a second, against 158,000), and do
-    /// not find words of two ideographs, the most frequent ones. `SearchText` has what is written without blanks split
-    /// at each character instead.
+    /// not find words of two ideographs, the most frequent ones. Instead, `SearchText` splits scripts without blanks at
+    /// each character.
     ///
-    /// `columnsize=0`, as what is found is ordered by its age and not by a rank.
+    /// `columnsize=0`, because hits are ordered by age rather than rank.
     static let words = """
         CREATE VIRTUAL TABLE words USING fts5 (
             text, sender, topic, tokenize = 'unicode61 remove_diacritics 2', columnsize = 0);
         """
 
-    /// The words of letters.
+    /// The search index of letters.
     private static let letterWords = """
         CREATE VIRTUAL TABLE letter_words USING fts5 (
             text, sender, tokenize = 'unicode61 remove_diacritics 2', columnsize = 0);
         """
 
-    /// Of the indices that `messages` could have there is one. A second one for each topic's times would take a third
-    /// of the rate, and a time is found by halving as well, since a server stores in the order of its clock.
+    /// `messages` has a single index. Another one for each topic's times would reduce the rate by a third, and a binary
+    /// search finds times as well, since a server stores in the order of its clock.
     private static let tables = """
         -- Names, each with the number that stands for it elsewhere. A number is given once (AUTOINCREMENT), since
         -- another process may still hold one whose row is gone.
@@ -109,22 +109,22 @@ enum StoreSchema {
             sequence INTEGER NOT NULL, UNIQUE (incarnation, sequence)) STRICT;
         """
 
-    /// Makes the tables, within a transaction of the caller's.
+    /// Creates the tables, within the caller's transaction.
     static func make(in database: Database) throws {
         for script in [tables, words, letterWords] { try database.execute(sql: script) }
         try database.execute(sql: "PRAGMA user_version = \(version)")
     }
 
-    /// The tables of what a person typed, joined and chose, and of what nobody else has, the dearest first. They are
-    /// small, are looked at when a store is opened, and are carried over from a damaged one.
+    /// The tables with what a person typed, joined and chose, and with data that exists nowhere else, the most valuable
+    /// first. They are small, checked when a store is opened, and carried over from a damaged one.
     static let carried = [
         "outbox", "drafts", "lines", "joined", "read_marks", "cursors", "ignored", "muted", "choices", "facts",
     ]
 
-    /// Looks for damage that nobody should meet later: in the small tables, and in the names of all of them.
+    /// Checks for damage that should not appear later: in the small tables, and in the columns of all of them.
     ///
-    /// - Throws: SQLite's error, or one of its kind where the tables are another version's, rows are out of order, or a
-    ///   number is so high that none is left behind it. SQLite says of that that the disk is full.
+    /// - Throws: SQLite's error, or one like it if the tables are another version's, rows are out of order, or a number
+    ///   is so high that none is left after it, which SQLite would report as a full disk.
     static func check(_ database: Database) throws {
         guard try Int.fetchOne(database, sql: "PRAGMA user_version") == version else {
             throw DatabaseError.damage("another version's tables")
@@ -146,29 +146,30 @@ enum StoreSchema {
     }
 }
 
-/// A message's key in the store: its stream's number there and its sequence, in one whole number.
+/// A message's key in the store: its stream's number and its sequence in one integer.
 ///
-/// SQLite keeps a table in the order of such a key without any index beside it, and the search's words carry it too. A
-/// key of two columns needs a second tree: a million rows of 224 bytes were written at 203,000 rows a second of
-/// processor time with one, and at 222,000 with this, and a page is found by a single search.
+/// SQLite stores a table in the order of such a key without a separate index, and the search index uses it too. A key
+/// of
+/// two columns needs a second tree: a million rows of 224 bytes were written at 203,000 rows a second of processor time
+/// with one, and at 222,000 with this, and a page is found by a single lookup.
 ///
 /// The stream's number takes 15 bits and the sequence 48: at a million messages a second a stream reaches its end after
 /// nine years.
 enum RowNumber {
     /// The sequences of a stream are below this.
     static let sequences: UInt64 = 1 << 48
-    /// The numbers of streams are below this, so that there is a number behind each key.
+    /// The numbers of streams are below this, so that there is a number after each key.
     static let streams: Int64 = 1 << 15 - 1
     /// All keys.
     static let all: ClosedRange<Int64> = 0...Int64.max
 
-    /// The key of a message; nil where the sequence or the stream's number is beyond what a key holds.
+    /// The key of a message; nil if the sequence or the stream's number does not fit.
     static func row(stream: Int64, sequence: UInt64) -> Int64? {
         guard sequence < sequences, (0..<streams).contains(stream) else { return nil }
         return stream << 48 | Int64(sequence)
     }
 
-    /// All keys of a stream; nil where its number is beyond what a key holds.
+    /// All keys of a stream; nil if its number does not fit.
     static func rows(ofStream stream: Int64) -> ClosedRange<Int64>? {
         guard (0..<streams).contains(stream) else { return nil }
         return stream << 48...(stream << 48 | Int64(sequences - 1))

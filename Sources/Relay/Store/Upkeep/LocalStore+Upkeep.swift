@@ -1,8 +1,8 @@
 import GRDB
 
-// How much is kept, and what is done about it.
+// The size of the store, and how it is limited.
 extension LocalStore {
-    /// How much is kept.
+    /// The size of the store.
     ///
     /// - Throws: ``RelayError/storage(_:)``.
     public func status() async throws(RelayError) -> StoreStatus {
@@ -22,13 +22,12 @@ extension LocalStore {
         }
     }
 
-    /// Deletes what is kept of a topic, or of all that match a pattern: messages, the words to find them, the draft,
-    /// how far it was received and read. The network keeps its own; what is on its way out stays.
+    /// Deletes the data of a topic, or of all that match a pattern: messages, their index, the draft, and the positions
+    /// of receiving and reading. The network's messages stay, and so does the outbox.
     ///
-    /// What is deleted is overwritten in the file. Single words of it may stay in the search's index until
-    /// ``compact(_:)``.
+    /// Deleted data is overwritten in the file. Single words may stay in the search index until ``compact(_:)``.
     ///
-    /// - Returns: how many messages were deleted.
+    /// - Returns: How many messages were deleted.
     /// - Throws: ``RelayError/storage(_:)``; a part may be deleted then.
     @discardableResult
     public func forget(_ pattern: TopicPattern) async throws(RelayError) -> Int {
@@ -44,7 +43,7 @@ extension LocalStore {
 
     /// Deletes in small steps, so that no one waits long for the writer, until a step finds nothing.
     ///
-    /// - Returns: how many were deleted.
+    /// - Returns: How many were deleted.
     func deleteAll(by step: @escaping @Sendable (Database) throws -> Int) async throws(RelayError) -> Int {
         try await flush()
         var count = 0
@@ -55,15 +54,15 @@ extension LocalStore {
         }
     }
 
-    /// Deletes some of what a policy does not keep, the oldest first, and gives free room back to the disk: a small
-    /// step, of some ten milliseconds, to be repeated as long as there is more.
+    /// Deletes some of the data that a policy does not keep, oldest first, and returns free room to the disk: a small
+    /// step of some ten milliseconds, to be repeated while there is more.
     ///
-    /// - Returns: whether there is more.
+    /// - Returns: Whether there is more.
     /// - Throws: ``RelayError/storage(_:)``.
     @discardableResult
     public func compactStep(_ policy: RetentionPolicy) async throws(RelayError) -> Bool {
         let now = Timestamp(milliseconds: clock.secondsSince1970 * 1_000)
-        // Most of the time there is nothing to do, which readers find out beside the writer.
+        // Mostly there is nothing to do, which a reader can find out without the writer.
         let isDue = try await reading { database in
             let deletion = StoreDeletion(in: database)
             return try deletion.hasFree() || !deletion.next(policy, now: now).isEmpty
@@ -77,26 +76,25 @@ extension LocalStore {
         }
     }
 
-    /// Looks after the store for as long as it is open: carries a policy out in the background, in small steps with
-    /// pauses in which everybody else has the writer.
+    /// Applies a policy in the background while the store is open, in small steps with pauses for other writers.
     ///
     /// - Parameters:
-    ///   - clock: whose time says when. How old something is, the store's own clock says.
-    ///   - gate: nothing is done while it is closed, and nothing waits by the clock for the next step.
+    ///   - clock: Times the steps. The store's own clock tells the age of data.
+    ///   - gate: Pauses the work, without a timer, while it is closed.
     func lookAfter(_ policy: RetentionPolicy, by clock: any Timekeeper, while gate: RestGate = RestGate()) {
         writer?.keep(
             Task { [weak self] in
-                // Whoever has just started the program is shown first what they wait for.
+                // The start of a program has more urgent work.
                 var wait = Duration.seconds(10)
                 var hasDeleted = false
                 while true {
                     do { try await clock.sleep(for: wait) } catch { return }
                     await gate.pass()
                     if Task.isCancelled { return }
-                    // Nobody has to wait for a step to be rid of the store.
+                    // The store can be deallocated between steps.
                     guard let self else { return }
                     let began = clock.now
-                    // Trouble is told by whoever finds something not kept, and nothing is lost by keeping too much.
+                    // Failures of writing are reported elsewhere, and keeping too much loses nothing.
                     let hasMore = (try? await self.compactStep(policy)) ?? false
                     if hasDeleted, !hasMore { await self.cutFile() }
                     hasDeleted = hasMore
@@ -106,15 +104,14 @@ extension LocalStore {
             })
     }
 
-    /// Carries the log over into the file, as far as nobody reads it, which makes the file as small as its pages allow.
+    /// Checkpoints the log as far as readers allow, which makes the file as small as its pages permit.
     private func cutFile() async {
-        // By a statement, which a store that was closed meanwhile refuses; the library's own call ends the process
-        // there.
+        // A closed store refuses this statement, while the library's own call would end the process.
         try? await database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
     }
 
-    /// Does all that a policy asks for, brings the search's words together, and gives all free room back to the disk.
-    /// Takes seconds in a store of millions of messages; readers and writers go on meanwhile, but for moments.
+    /// Applies a policy completely, merges the search index, and returns all free room to the disk. Takes seconds in a
+    /// store of millions of messages; readers and writers continue with short pauses.
     ///
     /// - Throws: ``RelayError/storage(_:)``; a part may be done then.
     public func compact(_ policy: RetentionPolicy) async throws(RelayError) {
@@ -126,7 +123,7 @@ extension LocalStore {
             }
         }
         while try await compactStep(policy) {}
-        // Somebody who reads an old state keeps the log from being cut; the next time does it.
+        // A reader of an old state prevents truncating the log until the next time.
         _ = try? await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
 }

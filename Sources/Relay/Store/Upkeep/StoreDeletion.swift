@@ -1,14 +1,14 @@
 import GRDB
 
-/// Deletes messages and letters in small steps, each within a transaction of the caller's, so that nobody waits long
-/// for the writer.
+/// Deletes messages and letters in small steps, each within the caller's transaction, so that no one waits long for the
+/// writer.
 struct StoreDeletion {
-    /// So many rows go in one step: some ten milliseconds.
+    /// The rows of one step, which takes some ten milliseconds.
     static let rowsAtOnce = 500
-    /// So many pages of 4 KiB are given back to the disk in one step.
+    /// The pages of 4 KiB returned to the disk in one step.
     private static let pagesAtOnce = 500
 
-    /// What is to go in a step.
+    /// The data to delete in one step.
     struct Part {
         fileprivate(set) var messages: [Message] = []
         fileprivate(set) var letters: [Int64] = []
@@ -33,10 +33,10 @@ struct StoreDeletion {
 
     init(in database: Database) { self.database = database }
 
-    // MARK: What is to go
+    // MARK: Selecting
 
-    /// What a policy asks for next, the oldest first: what is too old, then what is too much for a topic, then what is
-    /// too much in all. Empty where everything is within its bounds.
+    /// The next data that a policy does not keep, oldest first: data that is too old, then the excess of a topic, then
+    /// the excess of the store. Empty if everything is within its limits.
     func next(_ policy: RetentionPolicy, now: Timestamp) throws -> Part {
         let topics = try topics()
         for topic in topics {
@@ -59,7 +59,7 @@ struct StoreDeletion {
         return Part(messages: try messages(of: nil, until: topics.reduce(0) { $0 + $1.bytes } - bytes))
     }
 
-    /// Some messages of the topics that match a pattern; empty when there are none.
+    /// Some messages of the topics that match a pattern; empty if there are none.
     func next(of pattern: TopicPattern) throws -> Part {
         for topic in try topics() where pattern.matches(topic.name) {
             let part = try messages(of: topic.number) { _ in true }
@@ -69,14 +69,14 @@ struct StoreDeletion {
     }
 
     private func topics() throws -> [Topic] {
-        // Within bounds in which all can be added up, whatever a damaged row has.
+        // Clamped, so that the sum cannot overflow even with damaged rows.
         let sql = "SELECT number, name, max(0, min(bytes, \(1 << 40))) FROM topics"
         return try Row.fetchAll(database, sql: sql).map { row in
             Topic(number: try row[at: 0], name: try row[at: 1], bytes: try row[at: 2])
         }
     }
 
-    /// The first messages of a topic, or of all, that make up for too many bytes.
+    /// The first messages of a topic, or of all, that make up for excess bytes.
     private func messages(of topic: Int64?, until excess: Int) throws -> [Message] {
         var excess = excess
         guard excess > 0 else { return [] }
@@ -86,8 +86,8 @@ struct StoreDeletion {
         }
     }
 
-    /// The oldest messages of a topic, or of all, as long as they are to go and a step holds them. What a stream has
-    /// lost is kept behind all that it has, so that the streams are gone through side by side.
+    /// The oldest messages of a topic, or of all, while a condition holds and within a step's limit. Messages that a
+    /// stream has lost are stored after all its others, so the streams are merged by time.
     private func messages(of topic: Int64?, while isToGo: (Message) -> Bool) throws -> [Message] {
         var streams = try streams(with: topic)
         var found: [Message] = []
@@ -121,21 +121,21 @@ struct StoreDeletion {
         return streams
     }
 
-    /// The messages of one stream, in its order.
+    /// The messages of one stream, in order.
     private struct Stream {
         private let rows: RowCursor
         /// The last key that the stream can have.
         let end: Int64
         private(set) var first: Message
 
-        /// Begins with the first of some rows; nil where there is none.
+        /// Starts at the first of some rows; nil if there is none.
         init?(_ rows: RowCursor) throws {
             guard let first = try Self.next(of: rows) else { return nil }
             (self.rows, self.first) = (rows, first)
             end = first.row | Int64(RowNumber.sequences - 1)
         }
 
-        /// Goes on to the next message; false where there is none.
+        /// Advances to the next message; false if there is none.
         mutating func advance() throws -> Bool {
             guard let next = try Self.next(of: rows), next.row <= end else { return false }
             first = next
@@ -148,9 +148,8 @@ struct StoreDeletion {
         }
     }
 
-    // MARK: Going
+    // MARK: Deleting
 
-    /// Deletes a part.
     func delete(_ part: Part) throws {
         try LetterRows.delete(part.letters, in: database)
         let words = try database.cachedStatement(sql: "DELETE FROM words WHERE rowid = ?")
@@ -158,7 +157,7 @@ struct StoreDeletion {
         for message in part.messages {
             try words.execute(arguments: [message.row])
             try messages.execute(arguments: [message.row])
-            // The same message would come again for ever.
+            // The same message would be returned forever.
             if database.changesCount == 0 { throw DatabaseError.damage("a message stays") }
         }
         for (topic, gone) in Dictionary(grouping: part.messages, by: \.topic) {
@@ -184,8 +183,7 @@ struct StoreDeletion {
                 """, arguments: ["last": Int64(clamping: sequence), "stream": stream, "topic": topic])
     }
 
-    /// Deletes what else is kept under the names that match a pattern, and that pattern itself, once their messages are
-    /// gone.
+    /// Deletes the other data of names that match a pattern, and of the pattern itself, after their messages.
     func names(of pattern: TopicPattern) throws {
         try database.execute(
             sql: """
@@ -199,12 +197,12 @@ struct StoreDeletion {
         }
     }
 
-    /// Whether there is free room to give back.
+    /// Whether there is free room to return.
     func hasFree() throws -> Bool { try Int.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0 > 0 }
 
-    /// Gives some free room back to the disk.
+    /// Returns some free room to the disk.
     ///
-    /// - Returns: whether there is more.
+    /// - Returns: Whether there is more.
     func free() throws -> Bool {
         guard try Int.fetchOne(database, sql: "PRAGMA auto_vacuum") == 2 else { return false }
         let before = try Int.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
