@@ -2,9 +2,9 @@ import DequeModule
 import NATS
 import NIOConcurrencyHelpers
 
-/// How much an element counts in a ``BoundedChannel``.
+/// The weight of an element in a ``BoundedChannel``.
 package struct ChannelWeight: Hashable, Sendable {
-    /// How many things it stands for.
+    /// The number of items that it stands for.
     package var count: Int
     package var bytes: Int
 
@@ -13,11 +13,11 @@ package struct ChannelWeight: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// What is news and takes no room.
+    /// A mark, which takes no room.
     static let mark = ChannelWeight(count: 0)
 }
 
-/// A queue between writers and one reader that makes the writers wait instead of growing, in number or in bytes.
+/// A queue between writers and one reader. It is limited in number and bytes: writers wait instead of letting it grow.
 package final class BoundedChannel<Element: Sendable>: Sendable {
     enum Wakeup: Sendable { case ready, cancelled }
 
@@ -28,12 +28,12 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
 
     private struct State {
         var queue: Deque<Slot> = []
-        /// How many elements were taken, and which of all waits as the last of its key.
+        /// The number of elements taken so far, and the last waiting element of each key, counted from the first ever.
         var taken = 0
         var open: [String: Int] = [:]
-        /// What the elements that wait count.
+        /// The total weight of the waiting elements.
         var waiting = ChannelWeight(count: 0)
-        /// What is added as soon as there is room.
+        /// Added as soon as there is room.
         var late: Element?
         var reader: Completion<Wakeup>?
         var writers: [Completion<Wakeup>] = []
@@ -57,13 +57,13 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
     /// Creates a channel.
     ///
     /// - Parameters:
-    ///   - capacity: how many may wait, by what the elements count; one element may count more.
-    ///   - bytes: how many bytes they may have; one element may have more.
-    ///   - weight: what an element counts.
-    ///   - key: what an element is about; nil for one that everything behind it stays behind. Elements of different
-    ///     keys may change places. Without this function all are about the same.
-    ///   - join: adds an element to the last one of its key that waits; false where they stay apart.
-    ///   - wake: called when something waits where nothing did, for a reader that does not wait here.
+    ///   - capacity: The most waiting items, by the elements' weight; a single element may exceed it.
+    ///   - bytes: The most waiting bytes; a single element may exceed it.
+    ///   - weight: The weight of an element.
+    ///   - key: The key of an element; nil for one that no later element may overtake. Elements with different keys may
+    ///     be reordered. Without this function all have the same key.
+    ///   - join: Merges an element into the last waiting one with its key; false if they stay separate.
+    ///   - wake: Called when the first element waits, for a reader that does not wait here.
     package init(
         capacity: Int, bytes: Int = .max, weight: @escaping @Sendable (Element) -> ChannelWeight,
         key: (@Sendable (Element) -> String?)? = nil, join: (@Sendable (inout Element, Element) -> Bool)? = nil,
@@ -80,21 +80,20 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
     /// Whether the reader is gone or the channel was closed.
     package var isClosed: Bool { state.withLockedValue { $0.ending != nil } }
 
-    /// Whether the writer has to wait for the reader.
+    /// Whether a writer must wait for the reader.
     var isFull: Bool { state.withLockedValue { isFull($0) } }
 
-    /// What the elements that wait count.
+    /// The total weight of the waiting elements.
     package var waiting: ChannelWeight { state.withLockedValue(\.waiting) }
 
     private func isFull(_ state: State) -> Bool {
         state.waiting.count >= capacity || state.waiting.bytes >= byteLimit
     }
 
-    /// Waits until there is room: a single writer may ``mark(_:isLast:)`` then, without a wait between what it reads
-    /// and what it adds.
+    /// Waits until there is room: a single writer may then read something and ``mark(_:isLast:)`` it without waiting.
     ///
-    /// - Parameter isPatient: whether a cancelled task waits, too.
-    /// - Returns: false when the channel is closed or the task was cancelled.
+    /// - Parameter isPatient: Whether a cancelled task waits too.
+    /// - Returns: False if the channel is closed or the task was cancelled.
     package func waitForRoom(isPatient: Bool = false) async -> Bool {
         while true {
             let (isOpen, writer) = state.withLockedValue { state -> (Bool, Completion<Wakeup>?) in
@@ -113,11 +112,10 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         }
     }
 
-    /// Adds an element, waiting for room. Once the reader can have it, it is the reader's alone, who may take it apart
-    /// without a copy.
+    /// Adds an element, waiting for room. Only the reader then holds it, and may modify it without a copy.
     ///
-    /// - Parameter isPatient: whether a cancelled task waits for room, too.
-    /// - Returns: false when the channel is closed or the task was cancelled.
+    /// - Parameter isPatient: Whether a cancelled task waits for room too.
+    /// - Returns: False if the channel is closed or the task was cancelled.
     @discardableResult
     package func send(_ element: consuming Element, isPatient: Bool = false) async -> Bool {
         let weight = weight(element)
@@ -129,7 +127,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         return false
     }
 
-    /// Adds an element if there is room; false when there is none. A channel that was closed forgets it.
+    /// Adds an element if there is room, else returns false. A closed channel drops it.
     package func offer(_ element: consuming Element) -> Bool {
         let weight = weight(element)
         var held: Element? = consume element
@@ -145,26 +143,26 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         return added != nil
     }
 
-    /// Adds an element without waiting, beyond the bound if the channel is full: for rare events, and for a writer that
-    /// has waited for room.
+    /// Adds an element without waiting, even if the channel is full: for rare events, and for a writer that has waited
+    /// for room.
     ///
-    /// - Parameter isLast: whether it takes the place of what waits for room.
+    /// - Parameter isLast: Whether it replaces an element that waits for room.
     package func mark(_ element: consuming Element, isLast: Bool = false) {
         let weight = weight(element)
         var held: Element? = consume element
         tell(
             state.withLockedValue { state in
                 guard state.ending == nil else { return .ended }
-                // What was told before comes before it.
+                // An earlier element comes first.
                 if isLast { state.late = nil } else { appendLate(&state) }
                 return add(&held, weight, &state)
             })
     }
 
-    /// Adds an element without waiting: at once where there is room, and otherwise as soon as the reader has made some,
-    /// in place of one that waits for that. It comes before whatever a writer adds later.
+    /// Adds an element without waiting: at once if there is room, otherwise as soon as the reader makes some, replacing
+    /// one that waits for that. It precedes later elements.
     ///
-    /// - Returns: whether nothing else waits.
+    /// - Returns: Whether nothing else waits.
     @discardableResult
     func markWithRoom(_ element: Element) -> Bool {
         let weight = weight(element)
@@ -179,7 +177,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         return if case .alone = added { true } else { false }
     }
 
-    /// Adds what has waited for room. No reader waits then.
+    /// Adds the element that waited for room. No reader is waiting then.
     private func appendLate(_ state: inout State) {
         guard state.late != nil else { return }
         let weight = state.late.map(weight) ?? .mark
@@ -187,7 +185,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         _ = add(&held, weight, &state)
     }
 
-    /// What adding an element has come to, and who is to hear of it.
+    /// The result of adding an element, and the reader to wake.
     private enum Added {
         case ended
         case behindOthers(Completion<Wakeup>?)
@@ -209,7 +207,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         return state.queue.count == 1 ? .alone(reader) : .behindOthers(reader)
     }
 
-    /// Where an element waits that this one may be joined to.
+    /// The index of the waiting element that this one may be merged into.
     private func neighbour(of element: Element, _ state: inout State) -> Int? {
         guard let key else { return state.queue.isEmpty ? nil : state.queue.count - 1 }
         guard let name = key(element) else {
@@ -230,7 +228,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         }
     }
 
-    /// The element that waits longest; nil where none does.
+    /// The element that has waited longest, if any.
     package func take() -> Element? {
         let (element, writers) = state.withLockedValue { state in
             state.queue.isEmpty ? (nil, []) : taking(&state) { takeFirst(&$0) }
@@ -239,14 +237,14 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         return element
     }
 
-    /// The next element; nil at the end or when the task was cancelled.
+    /// The next element; nil at the end or if the task was cancelled.
     nonisolated(nonsending) func next() async throws(RelayError) -> Element? {
         try await waiting { self.takeFirst(&$0) }
     }
 
-    /// All elements that are at hand, at least one; nil at the end or when the task was cancelled.
+    /// All elements at hand, at least one; nil at the end or if the task was cancelled.
     ///
-    /// - Parameter limit: what they count together at most, but for a single one that counts more.
+    /// - Parameter limit: Their greatest total count; a single one may exceed it.
     nonisolated(nonsending) func nextBatch(upTo limit: Int = .max) async throws(RelayError) -> [Element]? {
         try await waiting { state in
             guard limit < state.waiting.count else {
@@ -263,7 +261,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         }
     }
 
-    /// Nothing else holds the element then, so that its reader may take it apart.
+    /// Removes the first element, so that the reader may modify it without a copy.
     private func takeFirst(_ state: inout State) -> Element {
         let slot = state.queue.removeFirst()
         state.taken += 1
@@ -272,7 +270,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         return slot.element
     }
 
-    /// Takes something, and finds who may write again: once half is free, so that nobody is woken for each element.
+    /// Takes something, and returns the writers to wake: once half is free, so that none is woken for each element.
     private func taking<Value>(
         _ state: inout State, _ take: (inout State) -> Value
     ) -> (Value, writers: [Completion<Wakeup>]) {
@@ -282,7 +280,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         return (value, exchange(&state.writers, with: []))
     }
 
-    /// Waits until something is there, and takes it.
+    /// Waits for an element, and takes it.
     private nonisolated(nonsending) func waiting<Value>(
         _ take: (inout State) -> Value
     ) async throws(RelayError) -> Value? {
@@ -309,7 +307,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         }
     }
 
-    /// No element follows; what is queued can still be read.
+    /// No more elements follow; queued ones can still be read.
     package func close(_ ending: Result<Void, RelayError> = .success(())) {
         let (reader, writers) = state.withLockedValue { state in
             if state.ending == nil {

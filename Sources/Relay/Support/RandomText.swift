@@ -6,11 +6,11 @@ enum RandomText {
     private static let words = NIOLockedValueBox(RandomWords())
     private static let letters: StaticString = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-    /// Fifteen letters and digits, of 89 random bits: among 10^10 of them there are two alike once in ten million
-    /// times.
+    /// Fifteen letters and digits, 89 random bits: among 10^10 of them, two are equal with a probability of one in ten
+    /// million.
     ///
-    /// A Swift string of so many bytes needs no memory of its own. A message's identifier is copied, compared and
-    /// hashed at every step of its way, and a hundred thousand a second pass there.
+    /// A Swift string of this length needs no allocation. A message's identifier is copied, compared and hashed at
+    /// every step, and a hundred thousand a second pass.
     static func identifier() -> String {
         let (high, low) = words.withLockedValue { ($0.next(), $0.next()) }
         return String(unsafeUninitializedCapacity: 15) { text in
@@ -27,6 +27,6 @@ enum RandomText {
         }
     }
 
-    /// A UUID (RFC 9562, version 4) in small letters.
+    /// A UUID (RFC 9562, version 4) in lower case.
     static func uuid() -> String { UUID().uuidString.lowercased() }
 }

@@ -1,5 +1,5 @@
-/// The newest of many values: at least so many of them, and fewer than twice as many. The oldest are forgotten
-/// together, which costs nothing for each. One that is inserted again is among the newest again.
+/// The newest of many values: at least `capacity`, and fewer than twice as many. The oldest are forgotten together,
+/// which costs nothing for each. A value that is inserted again counts as new.
 package struct RecentSet<Element: Hashable & Sendable>: Equatable, Sendable {
     private var newer: Set<Element> = []
     private var older: Set<Element> = []
@@ -11,7 +11,7 @@ package struct RecentSet<Element: Hashable & Sendable>: Equatable, Sendable {
 
     package func contains(_ element: Element) -> Bool { newer.contains(element) || older.contains(element) }
 
-    /// Adds a value; false when it is among the remembered ones.
+    /// Adds a value; false if it is remembered already.
     @discardableResult
     package mutating func insert(_ element: Element) -> Bool {
         guard newer.insert(element).inserted else { return false }

@@ -1,7 +1,7 @@
 import NATS
 import NIOConcurrencyHelpers
 
-/// Lets one task pass while it is open, and has it wait without a timer while it is closed.
+/// Lets one task pass while it is open; while it is closed, the task waits without a timer.
 final class RestGate: Sendable {
     private struct State {
         var isOpen = true
@@ -10,7 +10,7 @@ final class RestGate: Sendable {
 
     private let state = NIOLockedValueBox(State())
 
-    /// Opens or closes the gate; whoever waits passes at once.
+    /// Opens or closes the gate; a waiting task passes at once.
     func set(isOpen: Bool) {
         let waiter = state.withLockedValue { state -> Completion<Void>? in
             state.isOpen = isOpen
@@ -21,7 +21,7 @@ final class RestGate: Sendable {
         waiter?.fulfil(())
     }
 
-    /// Returns when the gate is open, or the task is cancelled. For one task at a time.
+    /// Returns once the gate is open or the task is cancelled. For one task at a time.
     func pass() async {
         let waiter = state.withLockedValue { state -> Completion<Void>? in
             guard !state.isOpen else { return nil }

@@ -12,7 +12,7 @@ final class StatusBoard<Value: Sendable>: Sendable {
         var watchers: [Watcher] = []
         var isFinished = false
 
-        /// The channels of those that still watch.
+        /// The channels of the remaining watchers.
         mutating func channels() -> [BoundedChannel<Value>] {
             watchers.removeAll { $0.channel == nil }
             return watchers.compactMap(\.channel)
@@ -21,13 +21,12 @@ final class StatusBoard<Value: Sendable>: Sendable {
 
     private let state: NIOLockedValueBox<State>
     private let bufferedValues: Int
-    /// Asked for each message that is sent, so without the lock.
+    /// Read for each message that is sent, so without the lock.
     private let hasWatchers = Atomic(false)
 
     /// - Parameters:
-    ///   - current: what a watcher gets first; nil for pure events.
-    ///   - bufferedValues: how many changes are held for a slow watcher, who misses those that come then, but for the
-    ///     newest.
+    ///   - current: The first value of a watcher; nil for pure events.
+    ///   - bufferedValues: How many changes are buffered for a slow watcher, which then misses all but the newest.
     init(_ current: Value?, bufferedValues: Int) {
         state = NIOLockedValueBox(State(current: current))
         self.bufferedValues = bufferedValues
@@ -55,7 +54,7 @@ final class StatusBoard<Value: Sendable>: Sendable {
             state.watchers.append(Watcher(channel: channel))
             hasWatchers.store(true, ordering: .releasing)
         }
-        // The stream alone keeps the channel.
+        // Only the stream retains the channel.
         return AsyncStream { try? await channel.next() }
     }
 

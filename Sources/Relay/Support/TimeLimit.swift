@@ -1,9 +1,8 @@
 import NATS
 
-/// Runs work for a limited time, and goes on without its result when it takes longer.
+/// Runs work for a limited time, and continues without its result if it takes longer.
 ///
-/// - Returns: the result; nil when the time was up, or when the task was cancelled. Work that heeds cancellation is
-///   then cancelled.
+/// - Returns: The result; nil if the time was up or the task was cancelled. The work is then cancelled.
 package func within<Value: Sendable>(
     _ limit: Duration, _ clock: any Timekeeper = SystemTime(), _ work: @escaping @Sendable () async -> Value
 ) async -> Value? {

@@ -1,4 +1,4 @@
-/// Holds a subscription: cancelling it, or letting the last reference go, ends the subscription.
+/// Holds a subscription: cancelling it, or releasing the last reference, ends the subscription.
 public final class SubscriptionToken: Sendable {
     private let onCancel: @Sendable () -> Void
 
@@ -10,15 +10,15 @@ public final class SubscriptionToken: Sendable {
     public func cancel() { onCancel() }
 }
 
-/// A listener that was handed over to the client.
+/// A listener that was passed to the client.
 ///
-/// Unchecked, because `on` and `listen` take it as `sending`: one that is not `Sendable` can be handed over once, and
-/// is reached from nowhere else. The client calls it from one place, its topic's task or the actor.
+/// Unchecked, because `on` and `listen` take it as `sending`: a listener that is not `Sendable` can be passed once, and
+/// is then unreachable from elsewhere. The client calls it from one place, its topic's task or the actor.
 struct OwnedListener: @unchecked Sendable {
     let listener: any MessageListener
 }
 
-/// The listeners that are called back.
+/// The registered listeners.
 struct Listeners: Sendable {
     /// A listener with the task that feeds it; system events need none.
     struct Entry: Sendable {
@@ -32,14 +32,14 @@ struct Listeners: Sendable {
     }
 
     private var entries: [UInt64: Entry] = [:]
-    /// The one listener of a topic that came by `on`.
+    /// The listener that `on` gave to each topic.
     private var only: [String: UInt64] = [:]
     private var next: UInt64 = 1
     private var tokens: [WeakToken] = []
 
     /// Adds a listener.
     ///
-    /// - Parameter isOnly: whether it is the one that `on` and `off` know by its topic.
+    /// - Parameter isOnly: Whether `on` added it, so that `off` can remove it.
     mutating func add(_ entry: Entry, isOnly: Bool) -> UInt64 {
         defer { next += 1 }
         entries[next] = entry
@@ -50,37 +50,36 @@ struct Listeners: Sendable {
     /// Whether `on` has given this topic a listener.
     func hasOnly(_ topic: String) -> Bool { only[topic] != nil }
 
-    /// Takes away what `on` gave a topic; false when there was nothing.
+    /// Removes the listener that `on` gave to a topic; false if there is none.
     mutating func removeOnly(_ topic: String) -> Bool {
         guard let key = only[topic] else { return false }
         remove(key)
         return true
     }
 
-    /// Takes a listener away.
     mutating func remove(_ key: UInt64) {
         guard let entry = entries.removeValue(forKey: key) else { return }
         if only[entry.topic] == key { only[entry.topic] = nil }
         entry.task?.cancel()
     }
 
-    /// Those who hear a system event, in the order in which they came.
+    /// The listeners of a system event, in the order of registration.
     func listeners(of event: SystemEvent) -> [any MessageListener] {
         entries.filter { $0.value.topic == event.topic }.sorted { $0.key < $1.key }.map(\.value.owned.listener)
     }
 
-    /// Takes away all that listen to topics.
+    /// Removes all listeners of topics.
     mutating func endTopics() {
         for (key, entry) in entries where entry.task != nil { remove(key) }
     }
 
-    /// Remembers a token for ``cancelTokens()``, as long as its owner keeps it.
+    /// Remembers a token, weakly, for ``cancelTokens()``.
     mutating func keep(_ token: SubscriptionToken) {
         tokens.removeAll { $0.token == nil }
         tokens.append(WeakToken(token: token))
     }
 
-    /// Ends what the remembered tokens hold.
+    /// Cancels the remembered tokens.
     mutating func cancelTokens() {
         for entry in tokens { entry.token?.cancel() }
         tokens = []

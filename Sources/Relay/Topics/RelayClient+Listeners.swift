@@ -1,20 +1,20 @@
 import NATS
 
-/// Hears messages of a topic, or system events (RelayX's listener).
+/// Receives messages of a topic, or system events (RelayX's listener).
 ///
-/// Any class can be one. The client calls it on threads of its own, so a listener that is not `Sendable` belongs to the
-/// client once it was handed over: nothing else can use it.
+/// Any class can be one. The client calls it on its own threads, so a listener that is not `Sendable` belongs to the
+/// client once it was passed: nothing else can use it.
 public protocol MessageListener: AnyObject {
-    /// Called for every message, one after the other: with a ``TopicMessage`` for topics, with an array of
-    /// ``ResentMessage`` for ``SystemEvent/messageResend``, and with the event's name for the other system events.
+    /// Called for each message, one at a time: with a ``TopicMessage`` for topics, with an array of ``ResentMessage``
+    /// for ``SystemEvent/messageResend``, and with the event's name for the other system events.
     func onMessage(_ message: Any)
 }
 
 extension RelayClient {
-    /// Has a listener called for a topic, a pattern, or a system event's name. Works before `connect`. While connected
-    /// it returns when the server knows of the subscription, so that what is published afterwards is heard.
+    /// Registers a listener for a topic, a pattern, or a system event's name. Works before `connect`. While connected
+    /// it returns once the server has the subscription, so that later messages are received.
     ///
-    /// - Returns: false when the topic has a listener by this call already; it stays. ``listen(to:listener:)`` takes
+    /// - Returns: False if the topic already has a listener of this call, which stays. ``listen(to:listener:)`` accepts
     ///   any number.
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     @discardableResult
@@ -25,15 +25,16 @@ extension RelayClient {
         return true
     }
 
-    /// Takes away the listener that ``on(topic:listener:)`` gave a topic.
+    /// Removes the listener that ``on(topic:listener:)`` registered.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: Whether there was one.
     @discardableResult
     public func off(topic: String) -> Bool { subscriptions.listeners.removeOnly(topic) }
 
-    /// Has one more listener called for a topic, a pattern, or a system event's name, for as long as the token is kept.
+    /// Registers another listener for a topic, a pattern, or a system event's name, for as long as the token is
+    /// retained.
     ///
-    /// - Returns: keep it: the listener is called no more once the last reference goes, or with `cancel()`.
+    /// - Returns: A token to retain: the listener is removed with the last reference, or with `cancel()`.
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     public func listen(
         to topic: String, listener: sending any MessageListener
@@ -63,7 +64,7 @@ extension RelayClient {
 
     // MARK: System events
 
-    /// Tells whoever hears of a system event, and does what it means for the client.
+    /// Reports a system event, and applies its meaning for the client.
     func deliver(_ event: SystemEvent) {
         post(event)
         tell(event.rawValue, ofEvent: event)
@@ -71,7 +72,7 @@ extension RelayClient {
         if event == .disconnected { lifecycle.handle(.userDisconnected, for: self) }
     }
 
-    /// Tells the listeners of ``SystemEvent/messageResend``, with an array of ``ResentMessage``, and whoever reads
+    /// Reports ``SystemEvent/messageResend`` to its listeners, with an array of ``ResentMessage``, and to readers of
     /// ``events``.
     private func reportResent() {
         let messages = publisher.takeResent()

@@ -1,23 +1,23 @@
 import NATS
 import NIOCore
 
-/// What a topic's subscription reports.
+/// An event of a topic's subscription.
 public enum TopicEvent: Hashable, Sendable {
     /// A message, in the stream's order, each once.
     case message(TopicMessage)
-    /// A message that cannot be read; the stream goes on.
+    /// A message that cannot be decoded; others follow.
     case unreadable(sequence: UInt64, topic: String, bytes: Int)
-    /// The stream no longer holds this many messages that were missed; an upper bound where the subscription takes a
-    /// part of the stream.
+    /// The stream has lost this many messages that were missed; an upper bound for a subscription to a part of the
+    /// stream.
     case gap(lost: UInt64)
-    /// Everything stored so far has been delivered; what follows is new. Comes once on every connection, and again when
-    /// the subscription was interrupted.
+    /// Everything stored so far has been delivered; what follows is new. Once per connection, and again after an
+    /// interruption.
     case live
-    /// The stream was deleted and made again, and what follows is from its beginning; or it lost its newest messages,
-    /// and what follows has their sequences. What was received of it before is over.
+    /// The stream was deleted and recreated, and what follows is from its beginning; or it lost its newest messages,
+    /// and what follows has their sequences. Messages received before are obsolete.
     case restarted
-    /// Nothing is followed for now, and it is tried again until it is; `passes` says that this is expected to pass by
-    /// itself; otherwise a person has to change something, for example grant a permission.
+    /// The subscription is interrupted, and retried until it is restored. `passes` says that this should end without
+    /// help; otherwise someone has to change something, such as grant a permission.
     case interrupted(RelayError, passes: Bool)
 }
 
@@ -34,13 +34,13 @@ extension RelayClient {
     /// Subscribes to a topic or pattern, connected or not.
     ///
     /// - Parameters:
-    ///   - topic: a topic; `*` matches one token, `>` at the end one or more.
-    ///   - start: where to begin.
-    ///   - withPayload: whether each message has all that was stored in ``TopicMessage/payload``. A MessagePack map or
-    ///     a JSON object that is no message of this network's then comes as one, instead of as unreadable: the map
-    ///     itself is its ``TopicMessage/message``.
-    ///   - onScreenOnly: whether the subscription is for a view, and is let go while that is off the screen:
-    ///     ``Subscription/setOnScreen(_:)`` tells it. It begins on the screen.
+    ///   - topic: A topic; `*` matches one token, a final `>` one or more.
+    ///   - start: Where to begin.
+    ///   - withPayload: Whether each message has its entire payload in ``TopicMessage/payload``. A MessagePack map or a
+    ///     JSON object that is no message of this network is then delivered as a message instead of as unreadable: the
+    ///     map itself is its ``TopicMessage/message``.
+    ///   - onScreenOnly: Whether the subscription is for a view and ends while that is off the screen
+    ///     (``Subscription/setOnScreen(_:)``). It starts on the screen.
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     public func messages(
         topic: String, from start: SubscriptionStart = .new, withPayload: Bool = false, onScreenOnly: Bool = false
@@ -48,17 +48,17 @@ extension RelayClient {
         try subscribe(topic: topic, from: start, withPayload: withPayload, onScreenOnly: onScreenOnly).events
     }
 
-    /// Subscribes as ``messages(topic:from:withPayload:onScreenOnly:)`` does, for a queue of the caller's own, which
-    /// takes the events as they come, by the topic's name.
+    /// Like ``messages(topic:from:withPayload:onScreenOnly:)``, but puts the events into a queue of the caller's, under
+    /// the topic's name.
     ///
-    /// - Returns: the subscription, to be kept and to be told of its view. Its iterators get nothing.
+    /// - Returns: The subscription, to retain and to tell about its view. Its iterators get nothing.
     package func messages(
         topic: String, from start: SubscriptionStart, onScreenOnly: Bool, into queue: some EventReceiver<TopicEvent>
     ) throws(RelayError) -> TopicEvents {
         try subscribe(topic: topic, from: start, onScreenOnly: onScreenOnly, into: queue).events
     }
 
-    /// Subscribes, and says when the server knows of it; nil while not connected.
+    /// Subscribes. `opened` is fulfilled once the server has the subscription; nil while not connected.
     func subscribe(
         topic: String, from start: SubscriptionStart, withPayload: Bool = false, onScreenOnly: Bool = false,
         into queue: (any EventReceiver<TopicEvent>)? = nil
@@ -79,9 +79,9 @@ extension RelayClient {
         return follow(stream, onScreenOnly: onScreenOnly)
     }
 
-    /// What recognises the user's own messages.
+    /// Recognises the user's own messages.
     var ownMessages: OwnMessages {
-        // Asked for each message: the settings are at hand, while hold of the client would have to be taken each time.
+        // Called for each message, so it uses the settings directly instead of retaining the client each time.
         OwnMessages(user: { [settings] in settings.withLockedValue { $0.configuration.user } }, publisher: publisher)
     }
 

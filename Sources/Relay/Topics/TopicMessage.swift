@@ -6,12 +6,12 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     public var id: String
     /// The concrete topic it was published to.
     public var topic: String
-    /// Its place in the network's stream, which is the order of delivery.
+    /// Its sequence in the network's stream, which is the order of delivery.
     public var sequence: UInt64
     /// The chat line's user name, else the sending client's identifier. Unauthenticated.
     public var from: String?
-    /// What to show of it: ``MessageContent/text``; nothing for an empty message. Remote text, to be made safe before
-    /// it is shown.
+    /// The text to show: ``MessageContent/text``, empty for an empty message. Remote text: make it safe before showing
+    /// it.
     public var text: String
     /// The message as it was sent; null for an empty one.
     public var message: MessageValue
@@ -19,20 +19,19 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     public var time: Timestamp
     /// When the sender sent it, by the sender's clock.
     public var sentAt: Timestamp
-    /// Whether it was missed during an outage and recovered afterwards.
+    /// Whether it was missed during an outage and recovered later.
     public var isRecovered: Bool
-    /// Whether it is the user's own: it has the user's name, and the user's key or this client has sent a message to
-    /// its topic under its identifier. Who has read that message can send another one under the identifier later: the
-    /// first one in the stream is the own one.
+    /// Whether it is the user's own: it has the user's name, and the user's key or this client has sent a message with
+    /// its identifier to its topic. Anyone who has read that message can later send another one with the identifier:
+    /// the first one in the stream is the user's own.
     public var isOwn: Bool
-    /// Everything that the payload holds, including keys that this version gives no meaning to; nil unless it was asked
-    /// for.
+    /// The entire payload, including keys without a meaning here; nil unless it was requested.
     public var payload: MessageMap?
 
-    /// Whether it came without a single byte: no null has a text that is empty.
+    /// Whether it had no bytes: a null has a text that is not empty.
     public var isEmpty: Bool { text.isEmpty && message == .null }
 
-    /// Makes a message.
+    /// Creates a message.
     public init(
         id: String,
         topic: String,
@@ -59,17 +58,17 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
         self.payload = payload
     }
 
-    /// What it says, by the kind of message that it is.
+    /// The content, by its kind.
     public var content: MessageContent { MessageContent(message) }
 }
 
 extension TopicEvent {
-    /// What a stored message says, and what tells it from all others but its own repetitions.
+    /// Decodes a stored message, and returns a hash that only it and its repetitions share.
     ///
-    /// Only a reader who asks for the payload pays for reading it a second time.
+    /// Only a reader who requests the payload pays for decoding it a second time.
     ///
-    /// - Parameter bytes: the message's payload. Many messages share a buffer, and each thread that takes hold of it
-    ///   waits for the others.
+    /// - Parameter bytes: The message's payload. Many messages share a buffer, so each additional retain would contend
+    ///   with other threads.
     static func reading(
         _ message: StoredMessage, _ bytes: UnsafeRawBufferPointer, isRecovered: Bool, withPayload: Bool = false,
         own: OwnMessages?
@@ -83,7 +82,7 @@ extension TopicEvent {
                 payload: payload)
             if let own, own.holds(message, read) { read.isOwn = true }
             let repetition = read.repetition
-            // Nothing asks it any more: it is not copied.
+            // Consumed, because a copy would be costly.
             return (.message(consume read), repetition)
         } catch {
             guard let payload else {
@@ -97,7 +96,7 @@ extension TopicEvent {
 }
 
 extension TopicMessage {
-    /// What stands behind the first token, which is the network's.
+    /// The topic of a subject: everything after the first token, which is the network's.
     static func topic(ofSubject subject: String) -> String {
         var subject = subject
         return subject.withUTF8 { bytes in
@@ -109,7 +108,7 @@ extension TopicMessage {
     }
 }
 
-/// Recognises messages that the user has sent, whoever's name others write.
+/// Recognises the user's own messages, whatever name others use.
 struct OwnMessages: Sendable {
     let user: @Sendable () -> String?
     let publisher: Publisher
@@ -122,8 +121,8 @@ struct OwnMessages: Sendable {
 }
 
 extension TopicMessage {
-    /// What a message has in common with its own repetition, which its sender published once more beyond the server's
-    /// own duplicate window, and with no other: anybody can use another's identifier.
+    /// A hash that a message shares only with repetitions, which its sender published outside the server's duplicate
+    /// window. It covers more than the identifier, which others could copy.
     var repetition: Int {
         var hasher = Hasher()
         hasher.combine(bytesOf: id)
@@ -134,7 +133,7 @@ extension TopicMessage {
         return hasher.finalize()
     }
 
-    /// A map that is no message of this network's, as a message of itself.
+    /// A message for a map that is no message of this network.
     init(whole payload: MessageMap, topic: String, sequence: UInt64, time: Timestamp, isRecovered: Bool = false) {
         let whole = MessageValue.map(payload)
         self.init(

@@ -1,21 +1,19 @@
-/// What a list of letters had, for the local store.
+/// A list of letters from the network, for the local store.
 package struct KeptLetterPage: Hashable, Sendable {
-    /// The letters.
     package var letters: [KeptLetter]
-    /// The identifiers of those that cannot be read. They are not kept, and are there all the same.
+    /// The identifiers of letters that cannot be decoded. They are not stored, but exist.
     package var unreadable: [String]
-    /// When the postbox's stream was made, in nanoseconds since 1970.
+    /// When the postbox's stream was created, in nanoseconds since 1970.
     package var incarnation: UInt64
-    /// The first sequence that the page is about.
+    /// The first sequence that the page covers.
     package var start: UInt64
-    /// The first sequence that it is not about any more.
+    /// The first sequence after those.
     package var end: UInt64
-    /// The postbox that was asked for; nil for all.
+    /// The requested postbox; nil for all.
     package var postbox: String?
     /// When it was listed.
     package var moment: Timestamp
 
-    /// Describes a page.
     package init(
         letters: [KeptLetter], unreadable: [String] = [], incarnation: UInt64, start: UInt64, end: UInt64,
         postbox: String? = nil, moment: Timestamp
@@ -32,24 +30,24 @@ package struct KeptLetterPage: Hashable, Sendable {
 
 /// Which letters were read, as far as this machine knows.
 package struct ReadLetters: Hashable, Sendable {
-    /// Those that were read, of the letters that were asked about.
+    /// The read letters among the requested ones.
     package var ids: Set<String> = []
-    /// How many were read of each postbox, by its identifier.
+    /// The number of read letters of each postbox, by its identifier.
     package var counts: [String: Int] = [:]
-    /// How many letters are kept of each postbox.
+    /// The number of stored letters of each postbox.
     package var kept: [String: Int] = [:]
 }
 
-/// Letters as this machine keeps them: what lists and subscriptions brought.
+/// Letters stored on this machine: the results of lists and subscriptions.
 public struct KeptLetters: Hashable, Sendable {
     /// The page.
     public var page: ListOutput<PostboxMessage>
-    /// When letters were listed last: what came or was deleted since then is not known. Nil where they never were.
+    /// When letters were last listed, if ever: later changes are unknown.
     public var asOf: Timestamp?
-    /// How many letters are kept of each postbox, by its identifier.
+    /// The number of stored letters of each postbox, by its identifier.
     public var counts: [String: Int]
 
-    /// Describes letters.
+    /// Creates a list.
     public init(page: ListOutput<PostboxMessage>, asOf: Timestamp?, counts: [String: Int] = [:]) {
         self.page = page
         self.asOf = asOf

@@ -1,51 +1,51 @@
 import NATS
 
-/// A stream at one of its lives: one that is deleted and made again under its name is another.
+/// One incarnation of a stream: a stream that is deleted and recreated with the same name is another one.
 public struct StreamIdentity: Hashable, Sendable {
     /// The stream's name.
     public var name: String
-    /// When it was made, in nanoseconds since 1970; 0 where that cannot be found out.
+    /// When it was created, in nanoseconds since 1970; 0 if unknown.
     public var incarnation: UInt64
 
-    /// Names a stream.
+    /// Creates an identity.
     public init(name: String, incarnation: UInt64) {
         self.name = name
         self.incarnation = incarnation
     }
 }
 
-/// A message's place on the network: the same message always has the same one.
+/// A message's place on the network, which never changes.
 public struct KeptPlace: Hashable, Sendable {
     /// The stream.
     public var stream: StreamIdentity
-    /// The place in the stream, from 1 on. The store keeps sequences below 2^48.
+    /// The sequence in the stream, from 1 on. The store keeps sequences below 2^48.
     public var sequence: UInt64
 
-    /// Names a place.
+    /// Creates a place.
     public init(stream: StreamIdentity, sequence: UInt64) {
         self.stream = stream
         self.sequence = sequence
     }
 }
 
-/// A message of a topic as the local store keeps it: what the server stored, unread.
+/// A message of a topic in the local store, as the server stored it.
 public struct KeptMessage: Hashable, Sendable {
-    /// Where it stands on the network.
+    /// Its place on the network.
     public var place: KeptPlace
-    /// The concrete topic that it was published to.
+    /// The topic that it was published to.
     public var topic: String
-    /// The sender's identifier for it; nil where it has none or cannot be read.
+    /// The sender's identifier; nil if it has none or cannot be decoded.
     public var id: String?
-    /// Whom it says it is from. Unauthenticated.
+    /// The sender as the message states it, unauthenticated.
     public var from: String?
     /// When the server stored it.
     public var time: Timestamp
-    /// The bytes that were published.
+    /// The published bytes.
     public var payload: [UInt8]
     /// Whether it is the user's own (``TopicMessage/isOwn``).
     public var isOwn: Bool
 
-    /// Describes a message.
+    /// Creates a message.
     public init(
         place: KeptPlace, topic: String, id: String? = nil, from: String? = nil, time: Timestamp, payload: [UInt8],
         isOwn: Bool = false
@@ -59,7 +59,7 @@ public struct KeptMessage: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// What it says; nil where it cannot be read.
+    /// The decoded message; nil if it cannot be decoded.
     public var message: TopicMessage? {
         var message = try? payload.withRawBytes { payload throws(EnvelopeError) in
             try TopicMessage(
@@ -71,37 +71,36 @@ public struct KeptMessage: Hashable, Sendable {
     }
 }
 
-/// A part of what is kept, in the order of the streams.
+/// A part of the stored messages, in the order of the streams.
 public struct KeptPage: Hashable, Sendable {
     /// The messages, oldest first.
     public var messages: [KeptMessage]
-    /// Whether nothing else is kept in the direction that was asked for. A short page alone does not say so.
+    /// Whether nothing else is stored in the requested direction, which a short page alone does not show.
     public var isComplete: Bool
-    /// Where messages are missing; told only for what a topic's stream brought.
+    /// Where messages are missing; only for what a topic's stream delivered.
     public var gaps: [KeptGap] = []
 
-    /// Nothing is kept.
     static let nothing = KeptPage(messages: [], isComplete: true)
 }
 
-/// A place where what is here of a topic's stream has a hole.
+/// A hole in the stored messages of a topic's stream.
 public struct KeptGap: Hashable, Sendable {
-    /// The first sequence behind the hole.
+    /// The first sequence after the hole.
     public var end: UInt64
-    /// How many messages the stream no longer held when they were asked for, an upper bound where the subscription
-    /// takes a part of the stream; 0 where the network was not asked for what lies there, and may have it.
+    /// How many messages the stream had already lost when they were requested, an upper bound for a subscription to a
+    /// part of the stream; 0 if they were never requested, so that the network may have them.
     public var lost: UInt64
 
-    /// Describes a hole.
+    /// Creates a hole.
     public init(end: UInt64, lost: UInt64) {
         self.end = end
         self.lost = lost
     }
 }
 
-/// A letter that was read or sent.
+/// A received or sent letter.
 public struct KeptLetter: Hashable, Sendable, Identifiable {
-    /// Which way it went.
+    /// The direction of a letter.
     public enum Direction: Int, Hashable, Sendable {
         /// To this user.
         case received = 0
@@ -109,24 +108,25 @@ public struct KeptLetter: Hashable, Sendable, Identifiable {
         case sent = 1
     }
 
-    /// Which way it went.
+    /// The direction.
     public var direction: Direction
-    /// The identifier of a ``PostboxMessage``, or that of the letter which was sent.
+    /// The identifier of the ``PostboxMessage``, or of the sent letter.
     public var id: String
-    /// The other one: who sent it, or whom it was sent to. Nil for letters from before the server told.
+    /// The sender of a received letter, the recipient of a sent one. Nil for letters from before the server recorded
+    /// it.
     public var person: String?
     /// The postbox that it was sent to.
     public var postbox: String
     /// When the server stored it, or when it was sent.
     public var time: Timestamp
-    /// The body. Remote text, to be made safe before it is shown.
+    /// The body. Remote text: make it safe before showing it.
     public var text: String
     /// The identity (Sudo) that a received letter was sent to; nil for the owner's own.
     public var sudoId: String?
-    /// What it is about, as its sender says; nil where that says nothing. Remote text, as ``text`` is.
+    /// The subject line, if the sender gave one. Remote text, like ``text``.
     public var subject: String?
 
-    /// Describes a letter.
+    /// Creates a letter.
     public init(
         direction: Direction, id: String, person: String?, postbox: String, time: Timestamp, text: String,
         sudoId: String? = nil, subject: String? = nil
@@ -141,7 +141,7 @@ public struct KeptLetter: Hashable, Sendable, Identifiable {
         self.text = text
     }
 
-    /// A letter that came.
+    /// Creates a received letter.
     public init(_ message: PostboxMessage) {
         self.init(
             direction: .received, id: message.id, person: message.from, postbox: message.postboxId,

@@ -1,15 +1,14 @@
-/// Which parts of a stream this machine has of a topic or pattern, as a pure value: sequences between which no message
-/// is missing, but for those that the stream no longer held.
+/// The parts of a stream that this machine has for a topic or pattern, as a pure value: ranges of sequences without
+/// missing messages, except those that the stream had already lost.
 ///
-/// Parts that meet become one. Whatever is in none of them has to be asked of the network.
+/// Adjacent parts are merged. Everything outside must be requested from the network.
 struct KeptSpans: Hashable, Sendable {
-    /// The parts, the lowest first; none meets another.
+    /// The parts, lowest first, never adjacent.
     private(set) var all: [ClosedRange<UInt64>] = []
 
-    /// Knows of nothing.
     init() {}
 
-    /// Knows of some parts, in any order.
+    /// Creates spans from parts in any order.
     init(_ spans: some Sequence<ClosedRange<UInt64>>) {
         for span in spans.sorted(by: { $0.lowerBound < $1.lowerBound }) {
             guard let last = all.last, Self.meet(last, span) else {
@@ -20,18 +19,18 @@ struct KeptSpans: Hashable, Sendable {
         }
     }
 
-    /// The part that holds a sequence.
+    /// The part that contains a sequence.
     func span(holding sequence: UInt64) -> ClosedRange<UInt64>? { all.first { $0.contains(sequence) } }
 
     /// The highest part that ends before a sequence.
     func span(below sequence: UInt64) -> ClosedRange<UInt64>? { all.last { $0.upperBound < sequence } }
 
-    /// Where a page of messages is not known to be whole.
+    /// The holes in a page of messages.
     ///
     /// - Parameters:
-    ///   - sequences: the page's sequences, rising.
-    ///   - end: before which sequence the page ends; nil for a page of the newest.
-    /// - Returns: the first sequence behind each hole. A stretch of which nothing is known has one alone, at its end.
+    ///   - sequences: The page's sequences, ascending.
+    ///   - end: The sequence before which the page ends; nil for a page of the newest.
+    /// - Returns: The first sequence after each hole. An unknown stretch has only one, at its end.
     func holes(among sequences: [UInt64], before end: UInt64?) -> [UInt64] {
         var ends: [UInt64] = []
         var above = end ?? .max
@@ -46,7 +45,7 @@ struct KeptSpans: Hashable, Sendable {
         return ends.reversed()
     }
 
-    /// Whether two parts overlap, or one follows on the other; the second begins no lower than the first.
+    /// Whether two parts overlap or are adjacent; the second begins no lower than the first.
     private static func meet(_ low: ClosedRange<UInt64>, _ high: ClosedRange<UInt64>) -> Bool {
         low.upperBound == .max || high.lowerBound <= low.upperBound + 1
     }

@@ -1,46 +1,46 @@
-/// How long messages stay in the local store. The network's own copy has nothing to do with it.
+/// How long messages stay in the local store. The network's own copy is not affected.
 public struct RetentionPolicy: Hashable, Sendable {
-    /// Bounds; nil is none.
+    /// Limits; nil means none.
     public struct Limit: Hashable, Sendable {
-        /// How old a message may become, by the time at which the server stored it.
+        /// The highest age of a message, by the time at which the server stored it.
         public var age: Duration?
-        /// How many bytes the payloads may have together. The oldest go first.
+        /// The most bytes of all payloads together. The oldest go first.
         public var bytes: Int?
 
-        /// Sets bounds.
+        /// Creates limits.
         public init(age: Duration? = nil, bytes: Int? = nil) {
             self.age = age
             self.bytes = bytes
         }
 
-        /// No bounds.
+        /// No limits.
         public static let none = Limit()
     }
 
-    /// The bounds of the topics that match a pattern, each topic by itself.
+    /// The limits of each topic that matches a pattern.
     public struct PatternLimit: Hashable, Sendable {
         /// The topics.
         public var pattern: TopicPattern
-        /// The bounds of each of them.
+        /// The limits of each of them.
         public var limit: Limit
 
-        /// Sets bounds.
+        /// Creates limits for a pattern.
         public init(_ pattern: TopicPattern, _ limit: Limit) {
             self.pattern = pattern
             self.limit = limit
         }
     }
 
-    /// The bounds of all messages together. The age holds for letters too.
+    /// The limits of all messages together. The age applies to letters too.
     public var all: Limit
-    /// The bounds of each topic's messages.
+    /// The limits of each topic's messages.
     public var eachTopic: Limit
-    /// The bounds of single topics, instead of those of each.
+    /// The limits of single topics, instead of the common ones.
     public var topics: [String: Limit]
-    /// The bounds of what matches, for topics that have none of their own; the first pattern that matches counts.
+    /// The limits of matching topics without limits of their own; the first matching pattern counts.
     public var patterns: [PatternLimit]
 
-    /// Makes a policy.
+    /// Creates a policy.
     public init(
         all: Limit = .none, eachTopic: Limit = .none, topics: [String: Limit] = [:], patterns: [PatternLimit] = []
     ) {
@@ -52,22 +52,22 @@ public struct RetentionPolicy: Hashable, Sendable {
 
     /// Everything stays.
     public static let unlimited = RetentionPolicy()
-    /// Parley's default: a gibibyte of messages, however old.
+    /// Parley's default: a gibibyte of messages, regardless of age.
     public static let parley = RetentionPolicy(all: Limit(bytes: 1 << 30))
 }
 
 extension RetentionPolicy {
-    /// The bounds of a topic.
+    /// The limits of a topic.
     func limit(of topic: String) -> Limit {
         topics[topic] ?? patterns.first { $0.pattern.matches(topic) }?.limit ?? eachTopic
     }
 
-    /// The moment before which a topic's messages go; nil where they stay, however old.
+    /// The moment before which a topic's messages are deleted; nil without a limit.
     func firstKept(of topic: String, now: Timestamp) -> Timestamp? {
         [Self.moment(limit(of: topic).age, before: now), firstKept(now: now)].compactMap(\.self).max()
     }
 
-    /// The moment before which everything goes; nil where it stays, however old.
+    /// The moment before which everything is deleted; nil without a limit.
     func firstKept(now: Timestamp) -> Timestamp? { Self.moment(all.age, before: now) }
 
     private static func moment(_ age: Duration?, before now: Timestamp) -> Timestamp? {

@@ -1,30 +1,29 @@
-/// What a person looks for among the messages and letters that are kept.
+/// A search in the stored messages and letters.
 ///
-/// Words are found wherever a word begins with them (`build` finds `builds`), with two letters at least, and whatever
-/// their case and marks; all of them have to be there. Words in quotes are found side by side as they are. A word with
-/// a dash before it must not be there, which rules something out beside a word, a sender or a topic. Chinese, Japanese
-/// and Korean text is found by any part of it.
+/// A word of at least two letters matches the beginning of words (`build` finds `builds`), regardless of case and
+/// diacritics; all words must match. Words in quotes match as a phrase. A word after a dash must not occur, which
+/// excludes results of another word, a sender or a topic. Chinese, Japanese and Korean text is found by any part of it.
 ///
 /// | | |
 /// |---|---|
-/// | `from:NAME` | what this sender sent; several name one of them |
-/// | `in:TOPIC` | what was sent to this topic, or to those that match, `*` and `>` included; several name one of them |
+/// | `from:NAME` | from this sender; several are alternatives |
+/// | `in:TOPIC` | in this topic, or in those that match, `*` and `>` included; several are alternatives |
 /// | `after:DATE` | from this day or moment on (`2026-11-20`, `2026-11-20T10:00Z`) |
 /// | `before:DATE` | before this day or moment |
 ///
-/// A value with blanks stands in quotes: `from:"bob the builder"`. Whatever cannot be understood counts as a word to
-/// look for, and no text is an error.
+/// A value with blanks is quoted: `from:"bob the builder"`. Anything that is not understood is searched for as a word,
+/// so no text is an error.
 public struct SearchQuery: Hashable, Sendable {
-    /// Something that a text must have, or must not have.
+    /// Something that a text must or must not contain.
     public struct Term: Hashable, Sendable {
         /// The words.
         public var text: String
-        /// Whether they stand side by side as they are; otherwise a word of the text has to begin with this one.
+        /// Whether the words must match as a phrase; otherwise a word of the text must begin with this one.
         public var isPhrase: Bool
-        /// Whether the text must not have it.
+        /// Whether the text must not contain it.
         public var isExcluded: Bool
 
-        /// Makes a term.
+        /// Creates a term.
         public init(_ text: String, isPhrase: Bool = false, isExcluded: Bool = false) {
             self.text = text
             self.isPhrase = isPhrase
@@ -32,35 +31,36 @@ public struct SearchQuery: Hashable, Sendable {
         }
     }
 
-    /// What the text must have, and what not; the first ``maximumTerms`` that were written.
+    /// The terms, at most ``maximumTerms``.
     public var terms: [Term] = []
-    /// Whose messages; anybody's when empty.
+    /// The senders; anyone if empty.
     public var senders: [String] = []
-    /// The topics; all of them, and letters, when empty.
+    /// The topics; all of them, and letters, if empty.
     public var topics: [TopicPattern] = []
     /// From this moment on.
     public var after: Timestamp?
     /// Before this moment.
     public var before: Timestamp?
 
-    /// How many terms, senders and topics of each count.
+    /// The most terms, senders and topics each.
     public static let maximumTerms = 32
 
-    /// Looks for nothing.
+    /// Creates an empty query.
     public init() {}
 
-    /// Reads what a person typed. Only its first 4,096 characters count.
+    /// Parses a person's query. Only its first 4,096 characters count.
     ///
     /// - Parameters:
-    ///   - text: words and filters.
-    ///   - secondsFromGMT: how far the person's clock is ahead of UTC: where the days of `after:` and `before:` begin.
+    ///   - text: Words and filters.
+    ///   - secondsFromGMT: How far the person's clock is ahead of UTC, which determines where the days of `after:` and
+    /// `before:` begin.
     public init(_ text: String, secondsFromGMT: Int = 0) {
         var reader = QueryReader(text.prefix(4_096))
         while let part = reader.next() { take(part, secondsFromGMT) }
     }
 
-    /// The name of the first filter in a text that has nothing right behind its colon, as in `from: bob`: it counts as
-    /// a word to look for, which few people mean. Nil where there is none.
+    /// The name of the first filter in a text without a value right after its colon, as in `from: bob`: it is searched
+    /// for as a word, which few people intend. Nil if there is none.
     public static func filterWithoutValue(in text: String) -> String? {
         var reader = QueryReader(text.prefix(4_096))
         while let part = reader.next() {
@@ -70,14 +70,14 @@ public struct SearchQuery: Hashable, Sendable {
         return nil
     }
 
-    /// Whether there is nothing to look for.
+    /// Whether there is nothing to search for.
     public var isEmpty: Bool {
         !terms.contains { !$0.isExcluded } && senders.isEmpty && topics.isEmpty && after == nil && before == nil
     }
 
     private mutating func take(_ part: QueryPart, _ secondsFromGMT: Int) {
         if let name = part.filter, !part.isExcluded, take(name, part.text, secondsFromGMT) { return }
-        // A filter that means nothing here is looked for as it was typed.
+        // An invalid filter is searched for as it was typed.
         let text = part.filter.map { "\($0):\(part.text)" } ?? part.text
         guard terms.count < Self.maximumTerms, text.unicodeScalars.contains(where: SearchText.isPartOfWord) else {
             return
@@ -86,7 +86,7 @@ public struct SearchQuery: Hashable, Sendable {
         terms.append(Term(text, isPhrase: isPhrase, isExcluded: part.isExcluded))
     }
 
-    /// Whether this is a filter, which counts from now on.
+    /// Adds a filter; false if it is invalid.
     private mutating func take(_ filter: String, _ value: String, _ secondsFromGMT: Int) -> Bool {
         switch filter.lowercased() {
         case "from":
@@ -106,10 +106,10 @@ public struct SearchQuery: Hashable, Sendable {
         return true
     }
 
-    /// A day begins where the person is; a time without an offset is the person's too.
+    /// A moment in the person's time zone, unless the text has an offset.
     private static func moment(_ text: String, _ secondsFromGMT: Int) -> Timestamp? {
         guard let moment = Timestamp(iso8601: text) else { return nil }
-        // The date has two dashes and no sign of its own.
+        // The date itself contains dashes.
         let time = text.dropFirst(10)
         if time.contains(where: { "Zz+-".contains($0) }) { return moment }
         return Timestamp(milliseconds: moment.milliseconds - Int64(secondsFromGMT) * 1_000)
@@ -117,14 +117,13 @@ public struct SearchQuery: Hashable, Sendable {
 }
 
 extension SearchQuery {
-    /// The query in the words of SQLite's full-text search; nil when no word is looked for.
+    /// The query in the syntax of SQLite's full-text search; nil without a word to search for.
     ///
-    /// Each word stands in quotes, in which nothing has a meaning but the quote, which is doubled: no text is a syntax
-    /// error.
+    /// Each word is quoted, so that only the quote itself, which is doubled, has a meaning: no text is a syntax error.
     ///
     /// - Parameters:
-    ///   - topicNumbers: the topics as ``SearchQuery/token(ofTopic:)`` has them; nil for any.
-    ///   - leftOut: terms that are not part of the question.
+    ///   - topicNumbers: The topics as in ``SearchQuery/token(ofTopic:)``; nil for any.
+    ///   - leftOut: Terms to leave out.
     func expression(topicNumbers: [Int64]? = nil, without leftOut: Set<Term> = []) -> String? {
         let terms = terms.filter { !leftOut.contains($0) }
         var wanted: [String] = []
@@ -144,7 +143,7 @@ extension SearchQuery {
         return unwanted.isEmpty ? all : "(\(all)) NOT ((" + unwanted.joined(separator: ") OR (") + "))"
     }
 
-    /// What has a term, whether it is wanted or not.
+    /// The expression for a term, whether it is excluded or not.
     static func expression(of term: Term) -> String { "text : " + quoted(term) }
 
     /// The word that stands for a topic.
@@ -169,26 +168,26 @@ extension SearchQuery {
 }
 
 extension SearchQuery.Term {
-    /// Whether a text has to have its last word whole; otherwise a word that begins with it is enough.
+    /// Whether the text must contain the complete last word; otherwise a word that begins with it is enough.
     package var isWhole: Bool {
-        // One letter begins too many words, and a character that is a word of its own begins none.
+        // A single letter begins too many words, and a character that is a word by itself begins none.
         isPhrase || text.unicodeScalars.count { SearchText.isPartOfWord($0) } < 2
             || text.unicodeScalars.contains(where: SearchText.isUnspaced)
     }
 }
 
-/// One part of what a person typed.
+/// One part of a person's query.
 private struct QueryPart {
-    /// What stands before the colon.
+    /// The text before the colon.
     var filter: String?
-    /// The same, where nothing stands behind the colon.
+    /// The same, if nothing follows the colon.
     var unfinishedFilter: String?
     var text: String
     var isQuoted: Bool
     var isExcluded: Bool
 }
 
-/// Splits what a person typed at blanks outside quotes.
+/// Splits a person's query at blanks outside quotes.
 private struct QueryReader {
     private var rest: Substring
 
@@ -219,7 +218,7 @@ private struct QueryReader {
         return QueryPart(filter: filter, text: String(value), isQuoted: false, isExcluded: isExcluded)
     }
 
-    /// What stands in quotes; to the end where the second one is missing.
+    /// The text in quotes, up to the end if the second one is missing.
     private mutating func quotation() -> String {
         rest.removeFirst()
         let text = rest.prefix { $0 != "\"" }

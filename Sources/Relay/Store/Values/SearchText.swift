@@ -1,10 +1,10 @@
-/// Text as the search's words have it.
+/// Text as it is indexed.
 ///
-/// SQLite splits text at what is neither a letter nor a digit. Chinese, Japanese and Korean are written without blanks,
-/// or with few, so that a whole sentence would be one word, which only its beginning finds. Here each of their
-/// characters becomes a word of its own, and what is looked for a phrase of such words: any part of a text is found.
+/// SQLite splits text at everything but letters and digits. Chinese, Japanese and Korean are written with few or no
+/// blanks, so that an entire sentence would be one word, found only by its beginning. Here each of their characters
+/// becomes a word of its own, and a search for a phrase of such words finds any part of a text.
 package enum SearchText {
-    /// The text with blanks around each character of a script that is written without them.
+    /// The text with blanks around each character of a script without blanks.
     static func split(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { isUnspaced($0) || $0 == "\0" }) else { return text }
         var result = String.UnicodeScalarView()
@@ -14,14 +14,14 @@ package enum SearchText {
                 result.append(scalar)
                 result.append(" ")
             } else {
-                // SQLite takes a zero for the end of a text.
+                // For SQLite, a zero byte ends a text.
                 result.append(scalar == "\0" ? " " : scalar)
             }
         }
         return String(result)
     }
 
-    /// Whether a character belongs to a script that is written without blanks: ideographs, kana, bopomofo and hangul.
+    /// Whether a character belongs to a script without blanks: ideographs, kana, bopomofo and hangul.
     package static func isUnspaced(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x1100: false
@@ -33,7 +33,7 @@ package enum SearchText {
         }
     }
 
-    /// Whether a character is part of a word, for SQLite too: letters and digits of any script.
+    /// Whether a character is part of a word, as in SQLite: letters and digits of any script.
     package static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,

@@ -1,26 +1,20 @@
-/// A message of the outbox as the local store keeps it: with the run that sends it and how far it had come, which
-/// nobody has to know while the message's own run lives.
+/// A message of the outbox in the local store, with its run and its state, which matter once that run has ended.
 package struct KeptPublish: Hashable, Sendable {
-    /// How far it has come.
     package enum State: Hashable, Sendable {
-        /// It waits.
         case queued
-        /// It was sent, and its answer is not there yet.
+        /// Sent, and not answered yet.
         case sending
-        /// It was not sent, for this reason, and waits for the person.
+        /// Not sent, for this reason; it waits for the person's decision.
         case notSent(String)
     }
 
-    /// The message.
     package var message: OutboxMessage
-    /// How far it has come.
     package var state: State
     /// When the person sent it.
     package var since: Timestamp
-    /// The run of a program whose it is; nil where no run has it.
+    /// The run that owns it, if any.
     package var run: String?
 
-    /// Describes one.
     package init(message: OutboxMessage, state: State = .queued, since: Timestamp, run: String? = nil) {
         self.message = message
         self.state = state
@@ -29,68 +23,66 @@ package struct KeptPublish: Hashable, Sendable {
     }
 }
 
-/// Something that the local store is to keep or to forget, other than messages of topics.
+/// A change of the local store other than new messages of topics.
 package enum StoreChange: Hashable, Sendable {
-    /// Keeps a message of the outbox, behind those that are there; one that is there under its identifier keeps its
-    /// place.
+    /// Adds a message of the outbox after the others; an existing one with its identifier keeps its place.
     case outbox(KeptPublish)
-    /// Keeps why a message of the outbox was not sent, and whether the network may have it all the same.
+    /// Records why a message of the outbox was not sent, and whether the network may have it all the same.
     case outboxNotSent(id: String, String, mayBeStored: Bool)
-    /// Forgets a message of the outbox, which has ended.
+    /// Deletes a message of the outbox that has ended.
     case outboxEnded(id: String)
-    /// Forgets a message of the outbox that the network has; a letter is kept as one that was sent.
+    /// Deletes a message of the outbox that the network has; a letter is stored as sent.
     case outboxStored(id: String)
-    /// Counts all messages of a run that wait as sent: a connection opens, over which they leave.
+    /// Counts all queued messages of a run as sent: a connection opens over which they leave.
     case outboxLeaves(run: String)
-    /// Forgets the oldest messages that were not sent; the newest ``StoreBounds/notSent`` are kept.
+    /// Deletes the oldest unsent messages, keeping ``StoreBounds/notSent``.
     case outboxTrimmed
-    /// Keeps what the person has typed and not sent in a conversation; an empty text forgets it. The newest
-    /// ``StoreBounds/drafts`` are kept.
+    /// Stores the draft of a conversation; an empty text deletes it. The newest ``StoreBounds/drafts`` are kept.
     case draft(conversation: String, String)
-    /// Adds a line to what the person has typed. The newest ``StoreBounds/lines`` are kept.
+    /// Adds a line to the person's history. The newest ``StoreBounds/lines`` are kept.
     case line(KeptLine)
-    /// Keeps that a name is ignored, or is no more. The newest ``StoreBounds/ignored`` are kept.
+    /// Records whether a name is ignored. The newest ``StoreBounds/ignored`` are kept.
     case ignored(String, Bool)
-    /// Keeps that a topic or pattern is muted, or is no more. The newest ``StoreBounds/muted`` are kept.
+    /// Records whether a topic or pattern is muted. The newest ``StoreBounds/muted`` are kept.
     case muted(String, Bool)
-    /// Keeps what the person has chosen about something of the screen, by a name of the caller's; nil forgets it. The
-    /// newest ``StoreBounds/choices`` are kept.
+    /// Stores the person's choice about the screen, by a name of the caller's; nil deletes it. The newest
+    /// ``StoreBounds/choices`` are kept.
     case choice(String, Bool?)
-    /// Keeps what the person looks at, in the caller's words.
+    /// Stores the person's place on the screen, in the caller's form.
     case place(String)
-    /// Keeps that a topic is joined, behind those that are, whatever another process has joined meanwhile.
+    /// Adds a joined topic after the others, including those of other processes.
     case join(String)
-    /// Keeps an order of topics, which come before those that another process has joined meanwhile. One that is not
-    /// joined stays so.
+    /// Reorders the joined topics; those that another process has joined meanwhile follow them. Other topics are
+    /// ignored.
     case order([String])
-    /// Keeps that a topic is joined no more.
+    /// Removes a joined topic.
     case leave(String)
-    /// Keeps how far a topic or pattern has been received.
+    /// Stores how far a topic or pattern was received.
     case cursor(String, KeptPlace)
-    /// Keeps that all messages of a topic or pattern between two sequences, both included, are here, as far as the
-    /// stream had them. The newest ``StoreBounds/spans`` of such parts are kept.
+    /// Records that all messages of a topic or pattern between two sequences, both included, are stored, as far as the
+    /// stream had them. The newest ``StoreBounds/spans`` such parts are kept.
     case received(String, StreamIdentity, ClosedRange<UInt64>)
-    /// A stream has lost all behind a sequence, and gives those sequences again: what is here of it counts as another
-    /// stream's from then on. It was found out by the subscription to a topic or pattern: where that has received
-    /// nothing behind the sequence as far as is kept, another one's word has been heard, and what is here came since.
+    /// A stream has lost everything after a sequence and assigns those sequences again: its stored messages after it
+    /// now count as another stream's. The named subscription noticed it; if nothing after the sequence is recorded as
+    /// received by it, another one has already reported this, and the stored messages are newer.
     case rewound(StreamIdentity, through: UInt64, foundBy: String)
-    /// Keeps where the stream no longer had what belongs to a topic or pattern.
+    /// Records where the stream had already lost messages of a topic or pattern.
     case gap(String, StreamIdentity, KeptGap)
-    /// Keeps how far a conversation has been read. In one stream it only goes forward: another process may have seen
-    /// more.
+    /// Stores how far a conversation was read. Within a stream it only moves forward: another process may have read
+    /// further.
     case readMark(String, KeptPlace)
-    /// Keeps a letter. The newest ``StoreBounds/letters`` are kept.
+    /// Stores a letter. The newest ``StoreBounds/letters`` are kept.
     case letter(KeptLetter)
-    /// Keeps that a letter that came to a postbox was read. The newest ``StoreBounds/letters`` are kept.
+    /// Records that a received letter was read. The newest ``StoreBounds/letters`` are kept.
     case letterRead(id: String, postbox: String)
-    /// Forgets a letter.
+    /// Deletes a letter.
     case letterDeleted(KeptLetter.Direction, id: String)
-    /// Keeps what a list of letters had, and forgets what it did not have any more.
+    /// Stores a list of letters, and deletes those that are no longer on it.
     case lettersListed(KeptLetterPage)
-    /// Keeps which postboxes the network has said there are. The first ``StoreBounds/postboxes`` are kept.
+    /// Stores the postboxes reported by the network. The first ``StoreBounds/postboxes`` are kept.
     case postboxesListed(KeptPostboxes)
 
-    /// Whether it is what a person typed and sent, which not even a power cut may lose.
+    /// Whether it concerns messages that a person sent, which even a power cut must not lose.
     package var isPrecious: Bool {
         switch self {
         case .outbox, .outboxNotSent, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
@@ -98,7 +90,7 @@ package enum StoreChange: Hashable, Sendable {
         }
     }
 
-    /// Whether it is what a person has read or is typing, for which the next batch is written at once.
+    /// Whether it concerns what a person has read or is typing, which the next batch writes at once.
     package var isPersonal: Bool {
         switch self {
         case .draft, .place, .readMark, .letterRead: true
@@ -106,7 +98,7 @@ package enum StoreChange: Hashable, Sendable {
         }
     }
 
-    /// What stands for this and a later change together; nil where both are needed.
+    /// A single change equivalent to this and a later one; nil if both are needed.
     func merged(with later: StoreChange) -> StoreChange? {
         switch (self, later) {
         case (.cursor(let name, _), .cursor(let other, _)) where name == other: later
@@ -123,42 +115,33 @@ package enum StoreChange: Hashable, Sendable {
 
 /// A line that the person typed.
 package struct KeptLine: Hashable, Sendable {
-    /// Where it was typed; nil where it belongs to no conversation, as a command does.
+    /// Nil for a line outside any conversation, such as a command.
     package var conversation: String?
-    /// The line.
     package var text: String
 
-    /// Describes a line.
     package init(_ text: String, in conversation: String? = nil) {
         self.conversation = conversation
         self.text = text
     }
 }
 
-/// How much of what has no policy of its own is kept.
+/// The most that is stored of data without a policy of its own.
 package enum StoreBounds {
-    /// Drafts of so many conversations.
     package static let drafts = 1_000
-    /// So many lines that the person typed.
     package static let lines = 1_000
-    /// So many names that are ignored.
     package static let ignored = 1_000
-    /// So many topics and patterns that are muted.
     package static let muted = 1_000
-    /// So many choices about the screen.
     package static let choices = 100
-    /// So many messages that were not sent.
     package static let notSent = 10_000
-    /// So many postboxes.
     package static let postboxes = 1_000
-    /// So many letters, those received and those sent together.
+    /// Received and sent letters together.
     package static let letters = 50_000
-    /// So many holes of each topic or pattern, the newest.
+    /// The newest holes of each topic or pattern.
     package static let gaps = 100
-    /// So many parts of a stream for each topic or pattern, the newest.
+    /// The newest parts of a stream for each topic or pattern.
     package static let spans = 1_000
-    /// So many bytes of a line; what is longer is cut.
+    /// The bytes of a line; a longer one is cut.
     package static let textBytes = 64 << 10
-    /// So many bytes of a draft: more than can be typed, so that a text that is too long to be sent is not cut.
+    /// The bytes of a draft: more than can be typed, so that a text too long to be sent is not cut.
     package static let draftBytes = 1 << 20
 }

@@ -1,47 +1,30 @@
 extension LocalStore {
-    /// Where a client's store is.
+    /// The location of a client's store.
     public enum Location: Hashable, Sendable {
-        /// Nothing is kept.
+        /// Nothing is stored.
         case nowhere
-        /// In this file, one for each user of a network. Its folder is made when it is missing; both are the owner's
-        /// alone.
+        /// In this file, one for each user of a network. A missing folder is created; only the owner may access either.
         case file(String)
 
-        /// Whether what is received, typed and chosen is kept.
-        package var keepsMessages: Bool {
-            switch self {
-            case .nowhere: false
-            case .file: true
-            }
-        }
-
-        /// Whether what is not sent yet outlives the client.
-        package var keepsOutbox: Bool {
-            switch self {
-            case .nowhere: false
-            case .file: true
-            }
-        }
+        package var isFile: Bool { self != .nowhere }
     }
 
-    /// How opening went.
+    /// The outcome of opening a store.
     public enum Opening: Hashable, Sendable {
-        /// Nothing is kept, as the configuration says.
+        /// The configuration has no store.
         case nowhere
-        /// The store was there.
+        /// The store existed.
         case found
-        /// There was none, and a new one was made.
+        /// A new store was created.
         case made
-        /// What was there is damaged or of another version, and was put aside; a new store has what could be read of
-        /// it.
+        /// The existing file is damaged or of another version, and was put aside; a new store has its readable data.
         case rescued(StoreRescue)
-        /// The store is there and may not be written: what it has is read, and nothing else is kept.
+        /// The store may not be written: it can be read, but nothing new is stored.
         case readOnly(path: String)
         /// There is no store, for this reason; the connection works without it.
         case failed(RelayError)
 
-        /// Whether the file was made anew, so that what is wanted has to be loaded from the network (Nexconn's
-        /// `isRecreated`).
+        /// Whether the file was created, so that data must be loaded from the network (Nexconn's `isRecreated`).
         public var isRecreated: Bool {
             switch self {
             case .made, .rescued: true
@@ -49,7 +32,7 @@ extension LocalStore {
             }
         }
 
-        /// Why what comes is not kept; nil where it is, or is not meant to be.
+        /// Why nothing is stored; nil if data is stored, or not meant to be.
         public var error: RelayError? {
             switch self {
             case .failed(let error): error
@@ -60,35 +43,35 @@ extension LocalStore {
     }
 }
 
-/// What a local store tells while it is used, each thing once.
+/// A failure or a recovery of a local store; each is reported once.
 public enum StoreNews: Hashable, Sendable {
-    /// Something cannot be kept, for this reason, whose words say what to do. Nothing more is told until that is over.
+    /// Writing fails for this reason, whose words say what to do. Nothing more is reported until it is over.
     case failing(RelayError)
-    /// All is kept again; so many messages that came meanwhile are not. They are still on the network.
+    /// Everything is stored again, except for this many messages that arrived meanwhile. They are still on the network.
     case recovered(notKept: Int)
 }
 
-/// How much a local store holds.
+/// The size of a local store.
 public struct StoreStatus: Hashable, Sendable {
     /// The file.
     public var path: String
-    /// The bytes of the file with its log.
+    /// The size of the file and its log in bytes.
     public var bytes = 0
-    /// How many messages of topics are kept.
+    /// The number of stored messages of topics.
     public var messages = 0
     /// The bytes of their payloads.
     public var messageBytes = 0
-    /// How many topics they are of.
+    /// The number of their topics.
     public var topics = 0
-    /// When the oldest of them was stored by the server; nil when there is none.
+    /// When the oldest of them was stored by the server; nil if there is none.
     public var oldest: Timestamp?
-    /// How many letters are kept.
+    /// The number of stored letters.
     public var letters = 0
-    /// How many messages of the outbox are kept: those that wait, and those that were not sent.
+    /// The number of messages in the outbox, both queued and unsent.
     public var outbox = 0
-    /// How many messages were not kept since the store was opened.
+    /// How many messages were dropped since the store was opened.
     public var notKept = 0
 
-    /// Describes an empty store.
+    /// Creates the status of an empty store.
     public init(path: String) { self.path = path }
 }

@@ -1,14 +1,14 @@
-/// A concrete topic: one to publish to, with no wildcard token.
+/// A concrete topic: one to publish to, without wildcards.
 ///
 /// The grammar is RelayX's (see ``TopicGrammar``). A `*` that shares its token with other characters is an ordinary
-/// character, as it is for NATS. On the wire the topic `chat.lobby` is the subject `<hash>.chat.lobby`.
+/// character, as in NATS. On the wire the topic `chat.lobby` is the subject `<hash>.chat.lobby`.
 public struct Topic: Hashable, Sendable {
     /// The topic as people write it.
     public let text: String
 
-    /// Checks and keeps a topic.
+    /// Validates a topic.
     ///
-    /// - Throws: ``TopicError`` when the text breaks the grammar, is reserved or has a wildcard token.
+    /// - Throws: ``TopicError`` if the text breaks the grammar, is reserved or has a wildcard token.
     public init(_ text: String) throws(TopicError) {
         guard try !TopicGrammar.check(text) else { throw .wildcard }
         self.text = text
@@ -17,9 +17,9 @@ public struct Topic: Hashable, Sendable {
     /// The NATS subject of this topic on a network whose subject prefix is `hash`.
     public func subject(under hash: String) -> String { "\(hash).\(text)" }
 
-    /// The topic's text within a subject, or nil when the subject is not under the prefix `hash`.
+    /// The topic in a subject; nil if the subject is not under the prefix `hash`.
     ///
-    /// The text is as the sender wrote it; another NATS client may have used names outside the grammar.
+    /// The text is as the sender wrote it; other NATS clients may use names outside the grammar.
     public static func text(ofSubject subject: String, under hash: String) -> String? {
         let prefixLength = hash.utf8.count + 1
         let bytes = subject.utf8
@@ -36,11 +36,11 @@ extension Topic: CustomStringConvertible {
 }
 
 extension Topic: Comparable {
-    /// Alphabetical order by bytes.
+    /// Compares the bytes.
     public static func < (left: Topic, right: Topic) -> Bool { left.text < right.text }
 }
 
-/// Why a text is not a topic, or not a topic pattern.
+/// Why a text is no topic or no topic pattern.
 public enum TopicError: Error, Hashable, Sendable {
     /// The text is empty.
     case empty
@@ -50,7 +50,7 @@ public enum TopicError: Error, Hashable, Sendable {
     case invalidCharacter(Character)
     /// A dot at the start or the end, or two dots together.
     case emptyToken
-    /// `>` somewhere other than as the whole last token.
+    /// `>` other than as the entire last token.
     case misplacedTail
     /// A wildcard where a concrete topic is needed.
     case wildcard
@@ -59,7 +59,7 @@ public enum TopicError: Error, Hashable, Sendable {
 }
 
 extension TopicError: CustomStringConvertible {
-    /// What is wrong and how to mend it.
+    /// What is wrong and how to fix it.
     public var description: String {
         switch self {
         case .empty: "The topic is empty. Name one, such as chat.lobby."
@@ -85,7 +85,7 @@ extension TopicError: CustomStringConvertible {
 }
 
 extension RelayError {
-    /// The same refusal as a client error.
+    /// The same failure as a client error.
     public init(_ error: TopicError) {
         self = .invalidTopic(error.description)
     }

@@ -1,5 +1,5 @@
-/// The rules that every topic and topic pattern follows, as RelayX's SDKs have them:
-/// `^(?!.*\$)(?:[A-Za-z0-9_*~-]+(?:\.[A-Za-z0-9_*~-]+)*(?:\.>)?|>)$`, at most 255 bytes, and not a system event's name.
+/// The grammar of topics and topic patterns in RelayX's SDKs:
+/// `^(?!.*\$)(?:[A-Za-z0-9_*~-]+(?:\.[A-Za-z0-9_*~-]+)*(?:\.>)?|>)$`, at most 255 bytes, and no system event's name.
 public enum TopicGrammar {
     /// The longest topic, in bytes.
     public static let maximumLength = 255
@@ -12,7 +12,7 @@ public enum TopicGrammar {
 
     /// Checks a text against the grammar.
     ///
-    /// - Returns: whether the text holds a wildcard token (`*`, or `>` at the end).
+    /// - Returns: Whether the text has a wildcard token (`*`, or a final `>`).
     static func check(_ text: String) throws(TopicError) -> Bool {
         let bytes = text.utf8
         guard !bytes.isEmpty else { throw .empty }
@@ -45,7 +45,7 @@ public enum TopicGrammar {
         }
         guard tokenLength > 0 else { throw .emptyToken }
         if tokenIsStar { hasWildcard = true }
-        // All of them are in capitals.
+        // All reserved names are in capitals.
         let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
         if let first = bytes.first, capitals.contains(first), reservedNames.contains(text) { throw .reserved(text) }
         return hasWildcard

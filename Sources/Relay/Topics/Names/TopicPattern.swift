@@ -1,38 +1,38 @@
 import NATS
 
-/// What a subscription asks for: a concrete topic, or one with wildcards.
+/// A pattern to subscribe to: a concrete topic, or one with wildcards.
 ///
 /// `*` matches exactly one token; `>` matches one or more and is always last.
 public struct TopicPattern: Hashable, Sendable {
     /// The pattern as people write it.
     public let text: String
-    /// Whether the pattern has a wildcard token, so that it can match several topics.
+    /// Whether the pattern has a wildcard, so that it can match several topics.
     public let isWildcard: Bool
 
-    /// Checks and keeps a pattern.
+    /// Validates a pattern.
     ///
-    /// - Throws: ``TopicError`` when the text breaks the grammar or is reserved.
+    /// - Throws: ``TopicError`` if the text breaks the grammar or is reserved.
     public init(_ text: String) throws(TopicError) {
         isWildcard = try TopicGrammar.check(text)
         self.text = text
     }
 
-    /// The pattern that matches this topic alone.
+    /// The pattern that matches only this topic.
     public init(_ topic: Topic) {
         text = topic.text
         isWildcard = false
     }
 
-    /// The topic itself when the pattern has no wildcard.
+    /// The topic itself if the pattern has no wildcard.
     public var topic: Topic? { isWildcard ? nil : try? Topic(text) }
 
     /// The NATS subject to subscribe to on a network whose subject prefix is `hash`.
     public func subject(under hash: String) -> String { "\(hash).\(text)" }
 
-    /// Whether a message on this topic belongs to the subscription.
+    /// Whether the pattern matches this topic.
     public func matches(_ topic: Topic) -> Bool { matches(topic.text) }
 
-    /// Whether a message on this concrete topic, written as text, belongs to the subscription.
+    /// Whether the pattern matches this concrete topic, given as text.
     public func matches(_ topic: String) -> Bool {
         guard isWildcard else { return topic == text }
         var pattern = Tokens(text)
@@ -48,7 +48,7 @@ public struct TopicPattern: Hashable, Sendable {
     /// Whether some topic matches both patterns.
     package func overlaps(_ other: TopicPattern) -> Bool { SubjectPattern.overlaps(text, other.text) }
 
-    /// The patterns without those whose every topic matches another one, in their order.
+    /// The patterns without those that another one covers, in order.
     package static func withoutCovered(_ patterns: [TopicPattern]) -> [TopicPattern] {
         var kept: [TopicPattern] = []
         for pattern in patterns where !kept.contains(where: { SubjectPattern.covers($0.text, pattern.text) }) {
@@ -58,7 +58,7 @@ public struct TopicPattern: Hashable, Sendable {
         return kept
     }
 
-    /// Walks the tokens of a dotted text without building an array.
+    /// Iterates over the tokens of a dotted text without an array.
     private struct Tokens {
         private var rest: Substring?
 

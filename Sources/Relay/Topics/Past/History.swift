@@ -1,22 +1,20 @@
 import NATS
 
-/// What a stream holds already of a topic: what is here first, and the rest over one connection.
-///
-/// What the network is asked for is kept, so that it is here the next time.
+/// Reads the history of a topic: from the store where it can, and the rest from the network over one connection, which
+/// is then stored.
 struct History: Sendable {
     let source: StreamSource
     let pattern: TopicPattern
-    /// Where what is read is kept; nil where nothing is.
     let store: LocalStore?
     let own: OwnMessages
     let limit: Int
-    /// Most bytes of all of them together, but for a single one that has more.
+    /// The most bytes of all messages together; a single one may have more.
     let bytes: Int
     var withPayload = false
 
-    /// Which messages of the stream are meant.
+    /// A range of messages.
     struct Range: Sendable {
-        /// The earliest time, where `first` does not say more.
+        /// The earliest time, unless `first` is given.
         var start: Timestamp?
         var first: UInt64?
         var end: Timestamp?
@@ -27,8 +25,7 @@ struct History: Sendable {
 
     /// The first messages of a range, oldest first.
     ///
-    /// - Parameter place: goes on behind this place, where the stream is the one that it names, and begins anew
-    ///   otherwise.
+    /// - Parameter place: Continues after this place, or from the beginning if its stream was recreated.
     func messages(in range: Range, after place: KeptPlace? = nil) async throws(RelayError) -> TopicHistory {
         let extent = try await extent()
         if let start = range.start { try await check(start, extent) }
@@ -89,8 +86,8 @@ struct History: Sendable {
         return part.history
     }
 
-    /// Refuses what begins in the future by the server's clock, whatever the one of this machine shows. Servers that do
-    /// not say what time it is are asked for it where that matters.
+    /// Rejects a start in the future by the server's clock, whatever this machine's says. Servers that do not report
+    /// their time are asked for it if that matters.
     private func check(_ start: Timestamp, _ extent: StreamExtent) async throws(RelayError) {
         var present = extent.time
         if present == nil, start > .now {
@@ -102,7 +99,7 @@ struct History: Sendable {
         guard start <= now else { throw .startInFuture }
     }
 
-    /// The sequence where a time begins, as far as what is here says it; nil where the network has to.
+    /// The sequence where a time begins, as far as the store shows it; nil if the network must be asked.
     private func beginning(
         _ start: Timestamp, _ spans: KeptSpans, _ stream: StreamIdentity, _ extent: StreamExtent
     ) async throws(RelayError) -> UInt64? {
@@ -133,7 +130,7 @@ struct History: Sendable {
         } catch { throw RelayError(error, during: "reading \(pattern.text)") }
     }
 
-    /// Reads what the network brought, once for the store and for the caller.
+    /// Decodes messages from the network, for both the store and the caller.
     private func read(_ messages: [StoredMessage], of stream: StreamIdentity) -> [KeptMessage] {
         messages.map { KeptMessage(reading: $0, of: stream, own: own) }
     }
@@ -142,7 +139,7 @@ struct History: Sendable {
 
     /// The newest messages before a place in the stream, oldest first.
     ///
-    /// - Parameter sequence: the place; nil for the stream's end.
+    /// - Parameter sequence: The place; nil for the stream's end.
     func messages(before sequence: UInt64?) async throws(RelayError) -> TopicHistory {
         let extent = try await extent()
         let stream = identity(extent)
@@ -151,7 +148,7 @@ struct History: Sendable {
         var part = HistoryPart(stream, limit: limit, bytes: bytes, withPayload: withPayload)
         let end = min(extent.last, sequence.map { max(1, $0) - 1 } ?? .max)
         var gaps: [KeptGap] = []
-        // Everything above this is there.
+        // Everything above this is read.
         var next = end
         while part.hasRoom, next > 0 {
             if let store, let span = spans.span(holding: next) {
@@ -168,7 +165,7 @@ struct History: Sendable {
             let here = spans.span(below: next)?.upperBound
             if next < first {
                 guard let here else { break }
-                // What the network had between that and this is gone.
+                // The network's messages between the two are gone.
                 let gap = KeptGap(end: next + 1, lost: next - here)
                 gaps.append(gap)
                 await keep([], here + 1...next, of: stream, gap)
@@ -196,9 +193,9 @@ struct History: Sendable {
         return part.history
     }
 
-    /// The newest messages of a part of the stream, as the network has them.
+    /// The newest messages of a part of the stream, from the network.
     ///
-    /// - Returns: the messages, from which sequence on they are all there are, and whether that is as low as was asked.
+    /// - Returns: The messages, the sequence from which on they are complete, and whether that is the part's beginning.
     private func newest(
         _ count: Int, in part: ClosedRange<UInt64>, _ extent: StreamExtent, _ bytes: Int
     ) async throws(RelayError) -> (messages: [StoredMessage], reached: UInt64, isWhole: Bool) {
@@ -209,10 +206,10 @@ struct History: Sendable {
         } catch { throw RelayError(error, during: "reading \(pattern.text)") }
     }
 
-    // MARK: What is here
+    // MARK: The stream and the store
 
-    /// The stream as it is. It is asked for once more where nobody answers: a stream that has lost its leader is
-    /// without an answer until it has another.
+    /// The stream's extent, requested again after a timeout: a stream that has lost its leader does not answer until it
+    /// has another.
     private func extent() async throws(RelayError) -> StreamExtent {
         do throws(NATSError) {
             do throws(NATSError) { return try await source.extent() } catch {
@@ -231,7 +228,7 @@ struct History: Sendable {
         return try await store.spans(of: pattern, in: stream)
     }
 
-    /// Keeps what the network brought, and that nothing is missing in this part of the stream.
+    /// Stores messages from the network, and records that this part of the stream is complete.
     private func keep(
         _ messages: [KeptMessage], _ part: ClosedRange<UInt64>, of stream: StreamIdentity, _ gap: KeptGap? = nil
     ) async {
@@ -242,16 +239,17 @@ struct History: Sendable {
     }
 }
 
-/// What has been put together of a topic's past, as much of it as may be held.
+/// A part of a topic's history under construction, within its limits.
 struct HistoryPart {
     var history: TopicHistory
     private(set) var bytesLeft: Int
     private let limit: Int
     private let withPayload: Bool
-    /// The bytes of what was read, and those that it takes.
+    /// The bytes of the payloads read, and those that the messages take.
     private var (read, held) = (0, 0)
 
-    /// What is read first, whose values may take so many times more memory; how much shows how much may be read next.
+    /// Decoded values may take this many times more memory than their payloads: the share of the first read. The ratio
+    /// it shows determines the later ones.
     private static let firstShare = 32
 
     init(_ stream: StreamIdentity?, isOffline: Bool = false, limit: Int, bytes: Int, withPayload: Bool) {
@@ -267,9 +265,9 @@ struct HistoryPart {
     /// How many bytes may be read at once.
     var bytesToRead: Int { max(1, bytesLeft / (read == 0 ? Self.firstShare : max(1, held / read))) }
 
-    /// Adds what comes behind all that is here.
+    /// Adds later messages.
     ///
-    /// - Returns: the place of the first for which there was no room; nil where there was for all.
+    /// - Returns: The sequence of the first message without room; nil if all fitted.
     mutating func append(_ kept: some Collection<KeptMessage>) -> UInt64? {
         let (messages, unreadable, rest) = take(kept)
         history.messages += messages
@@ -277,10 +275,10 @@ struct HistoryPart {
         return rest
     }
 
-    /// Adds what comes before all that is here, the newest of it first.
+    /// Adds earlier messages, the newest of them first.
     ///
-    /// - Parameter isCut: whether others were left out, as there would have been too many bytes.
-    /// - Returns: the place of the newest for which there was no room; nil where there was for all.
+    /// - Parameter isCut: Whether others were left out because of their bytes.
+    /// - Returns: The sequence of the newest message without room; nil if all fitted.
     mutating func prepend(_ kept: some BidirectionalCollection<KeptMessage>, isCut: Bool) -> UInt64? {
         let (messages, unreadable, rest) = take(kept.reversed())
         history.messages = messages.reversed() + history.messages
@@ -295,10 +293,10 @@ struct HistoryPart {
         var (messages, unreadable): ([TopicMessage], [KeptMessage]) = ([], [])
         for message in kept {
             let decoded = message.reading(withPayload: withPayload)
-            // What cannot be read does not count as one of so many, and there may be any number of it.
+            // Undecodable messages do not count against the limit, so their size must.
             let taken = decoded?.heldBytes ?? MemoryLayout<KeptMessage>.stride + message.payload.count
             let size = max(message.payload.count, taken)
-            // One comes in any case.
+            // The first one always fits.
             guard size <= bytesLeft || held == 0 else {
                 bytesLeft = 0
                 return (messages, unreadable, message.place.sequence)

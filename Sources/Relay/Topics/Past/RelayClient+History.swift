@@ -1,29 +1,32 @@
 import NATS
 
-// What was said before: by time, by sequence and behind a place. What is on this machine is not asked for again; where
-// there is no connection it is all there is, and the answer says so.
+// Earlier messages: by time, by sequence and after a place. Stored messages are not requested again; without a
+// connection they are all there is, and the answer says so.
 extension RelayClient {
     private static let partBytes = 64 << 20
 
-    /// Messages of a topic within a time range, oldest first, in parts. While not connected it is what
-    /// the local store has, and nothing where the store is no file, as RelayX's call has it.
+    /// Messages of a topic within a time range, oldest first, in parts. While not connected these are the messages of
+    /// the
+    /// local store, or none if that is no file, like RelayX's call.
     ///
-    /// What the local store has without a hole comes from it, and the rest from the network, which is asked for no more
-    /// and waited for no longer. What that brings is kept.
+    /// Messages that the local store has without holes are read from it, and only the others are requested from the
+    /// network and then stored.
     ///
     /// - Parameters:
-    ///   - topic: a topic or pattern.
-    ///   - start: the earliest time, by the server's clock; not in its future, not after `end`. While not connected
-    ///     this machine's clock and the newest stored message say what the future is.
-    ///   - end: the latest time, by the server's clock; nil for now.
-    ///   - limit: most messages, 1 to 10,000.
-    ///   - sequence: what an earlier part said; nil for the first part.
-    ///   - withPayload: as for ``messages(topic:from:withPayload:onScreenOnly:)``.
-    ///   - bytes: most bytes of memory that a part's messages may take.
-    /// - Returns: the messages, of those that take more than `bytes` together only the first, and one in any case;
-    ///   ``TopicHistory/next`` is what to ask for the others with.
-    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and
-    ///   what the network refuses.
+    ///   - topic: A topic or pattern.
+    ///   - start: The earliest time, by the server's clock; not in its future, and not after `end`. While not
+    /// connected,
+    ///     this machine's clock and the newest stored message determine the present.
+    ///   - end: The latest time, by the server's clock; nil for now.
+    ///   - limit: The most messages, 1 to 10,000.
+    ///   - sequence: The ``TopicHistory/next`` of an earlier part; nil for the first part.
+    ///   - withPayload: As for ``messages(topic:from:withPayload:onScreenOnly:)``.
+    ///   - bytes: The most bytes of memory that a part's messages may take.
+    /// - Returns: The messages, at least one, but no more than fit into `bytes`; ``TopicHistory/next`` leads to the
+    ///   others.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, or
+    ///   the
+    ///   network's refusal.
     public func history(
         topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, after sequence: UInt64? = nil,
         withPayload: Bool = false, bytes: Int = 64 << 20
@@ -41,13 +44,14 @@ extension RelayClient {
     /// ``history(topic:start:end:limit:after:withPayload:)``.
     ///
     /// - Parameters:
-    ///   - topic: a topic or pattern.
-    ///   - first: the first sequence, from 1 on; not after `last`.
-    ///   - last: the last sequence; nil for the newest.
-    ///   - limit: most messages, 1 to 10,000.
-    ///   - withPayload: as for ``messages(topic:from:withPayload:onScreenOnly:)``.
-    /// - Throws: ``RelayError/invalidArgument(_:)``, also for a start behind the stream's next message, while
-    ///   connected; ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what the network refuses.
+    ///   - topic: A topic or pattern.
+    ///   - first: The first sequence, from 1 on; not after `last`.
+    ///   - last: The last sequence; nil for the newest.
+    ///   - limit: The most messages, 1 to 10,000.
+    ///   - withPayload: As for ``messages(topic:from:withPayload:onScreenOnly:)``.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, also, while connected, for a start after the stream's next
+    ///   message;
+    ///   ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, or the network's refusal.
     public func history(
         topic: String, from first: UInt64, through last: UInt64? = nil, limit: Int = 1_000, withPayload: Bool = false
     ) async throws(RelayError) -> TopicHistory {
@@ -57,18 +61,19 @@ extension RelayClient {
         return try await forwards(pattern, in: range, limit: limit, withPayload: withPayload)
     }
 
-    /// The messages of a topic behind a place, such as ``TopicHistory/place`` of an earlier answer, even of another run
+    /// The messages of a topic after a place, such as ``TopicHistory/place`` of an earlier answer, even of another run
     /// of the program; oldest first, as ``history(topic:start:end:limit:after:withPayload:)``.
     ///
     /// - Parameters:
-    ///   - topic: a topic or pattern.
-    ///   - place: the place.
-    ///   - limit: most messages, 1 to 10,000.
-    ///   - withPayload: as for ``messages(topic:from:withPayload:onScreenOnly:)``.
-    /// - Returns: the messages. Where the stream was made anew since then, they are its first ones, and
-    ///   ``TopicHistory/isRestarted`` says so.
-    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and
-    ///   what the network refuses.
+    ///   - topic: A topic or pattern.
+    ///   - place: The place.
+    ///   - limit: The most messages, 1 to 10,000.
+    ///   - withPayload: As for ``messages(topic:from:withPayload:onScreenOnly:)``.
+    /// - Returns: The messages. If the stream was recreated since, they are its first ones, and
+    ///   ``TopicHistory/isRestarted`` is true.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, or
+    ///   the
+    ///   network's refusal.
     public func history(
         topic: String, behind place: KeptPlace, limit: Int = 1_000, withPayload: Bool = false
     ) async throws(RelayError) -> TopicHistory {
@@ -90,19 +95,19 @@ extension RelayClient {
             of: pattern, in: range, after: place, limit: limit, bytes: bytes, withPayload: withPayload)
     }
 
-    /// The messages of a topic before a place in the stream, oldest first: those that are here, and the rest from the
-    /// network, which is kept.
+    /// The messages of a topic before a place in the stream, oldest first: from the store, and the rest from the
+    /// network, which is then stored.
     ///
     /// - Parameters:
-    ///   - topic: a topic or pattern.
-    ///   - sequence: the place; nil for the stream's end.
-    ///   - limit: most messages, 1 to 10,000.
-    ///   - bytes: most bytes of all of them together.
-    /// - Returns: the messages, the holes between them, and whether nothing is before them. Fewer than `limit` come,
-    ///   the newest ones, where all have more than `bytes`, and one in any case. While not connected it is what the
-    ///   local store has, with a hole of 0 messages where the network may have more.
-    /// - Throws: ``RelayError/notConnected`` where nothing is kept on this machine; ``RelayError/invalidArgument(_:)``,
-    ///   ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what the network refuses.
+    ///   - topic: A topic or pattern.
+    ///   - sequence: The place; nil for the stream's end.
+    ///   - limit: The most messages, 1 to 10,000.
+    ///   - bytes: The most bytes of all of them together.
+    /// - Returns: The messages, the holes between them, and whether nothing precedes them. If they exceed `bytes`, only
+    ///   the newest are returned, at least one. While not connected these are the messages of the local store, with a
+    ///   hole of 0 messages wherever the network may have more.
+    /// - Throws: ``RelayError/notConnected`` without a local store; ``RelayError/invalidArgument(_:)``,
+    ///   ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, or the network's refusal.
     public func history(
         topic: String, before sequence: UInt64?, limit: Int, bytes: Int = 64 << 20
     ) async throws(RelayError) -> TopicHistory {
@@ -123,12 +128,13 @@ extension RelayClient {
         return part.history
     }
 
-    /// How often a part is read over a further connection after the server has cut off the one before, and how long
-    /// that connection is waited for.
+    /// How often reading a part continues over another connection after the server has cut off the previous one, and
+    /// how
+    /// long to wait for that connection.
     private static let cuts = 8
     private static let patience = Duration.seconds(30)
 
-    /// Reads a topic's past from the network; nil while there is no connection.
+    /// Reads a topic's history from the network; nil without a connection.
     private func reading(
         _ pattern: TopicPattern, _ limit: Int, bytes: Int, withPayload: Bool = false,
         _ read: (History) async throws(RelayError) -> TopicHistory
@@ -142,7 +148,7 @@ extension RelayClient {
                 limit: limit, bytes: bytes, withPayload: withPayload)
             do throws(RelayError) { return try await read(reader) } catch {
                 cuts += 1
-                // A server drops a reader that is slow; the next connection asks it for less at once.
+                // A server cuts off a slow reader; over the next connection it is asked for less at once.
                 guard case .connection = error, !jetStream.connection.isOpen, cuts <= Self.cuts,
                     await isConnectedAgain(after: jetStream.connection)
                 else { throw error }
@@ -151,7 +157,7 @@ extension RelayClient {
         return nil
     }
 
-    /// Waits for the connection that follows another; false where none comes in time, or the session ends.
+    /// Waits for the connection that follows another; false if there is none in time, or the session ends.
     private func isConnectedAgain(after old: NATSConnection) async -> Bool {
         let found = Completion<Bool>()
         let alarm = found.fulfil(false, after: Self.patience)
@@ -170,7 +176,7 @@ extension RelayClient {
         return await found.value(onCancel: false)
     }
 
-    /// What the store has of a topic's past, in the stream as it was last met.
+    /// The stored history of a topic, in the newest known stream.
     private func keptHistory(
         of pattern: TopicPattern, in range: History.Range, after place: KeptPlace?, limit: Int, bytes: Int,
         withPayload: Bool
@@ -200,7 +206,7 @@ extension RelayClient {
         }
         var history = part.history
         let sequences = (history.messages.map(\.sequence) + history.unreadable.map(\.place.sequence)).sorted()
-        // Between what came nothing may be missing in silence.
+        // Every hole between the messages must be reported.
         history.gaps = try await store.holes(of: pattern, in: stream, among: sequences).filter { $0.end > begin }
         return history
     }

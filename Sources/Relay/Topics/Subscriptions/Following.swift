@@ -1,39 +1,39 @@
-/// The subscriptions that are brought back on every connection, and how each fares, as a pure value: events in, actions
-/// out.
+/// The subscriptions restored on every connection, and their standing, as a pure value: events in, actions out.
 ///
-/// One for a view is let go while the view is off the screen for longer than its grace; its place in the stream stays.
+/// A subscription for a view is released while the view is off the screen for longer than its grace period; its place
+/// in the stream stays.
 struct Following: Sendable {
     /// An event of a subscription, or of the connection.
     enum Event: Hashable, Sendable {
-        /// A new subscription; with a grace, one for a view, which is on the screen now.
+        /// A new subscription; with a grace period, one for a view, which is on the screen.
         case added(id: String, name: String, grace: Duration?)
-        /// The view of a subscription is on the screen, or not. Repetitions are harmless.
+        /// The view of a subscription is on the screen, or off it. Repetitions are harmless.
         case shown(id: String, Bool)
-        /// A subscription's timer has reached its moment.
+        /// A subscription's timer fired.
         case timerFired(id: String)
         /// A subscription has ended.
         case removed(id: String)
         /// A subscription has become live, or has failed.
         case changed(id: String, FollowerStanding)
-        /// A connection is open over which everything can be followed, under these names.
+        /// A connection is open over which everything can be followed, with these names.
         case opened(RelayConfiguration.Namespace)
         /// The connection's status has changed.
         case connectionChanged
         /// The connection is gone.
         case connectionLost
-        /// The connection is suspended: a view that is off the screen has no time left.
+        /// The connection is suspended, so that hidden views have no time left.
         case connectionRests
-        /// Another user signs in. The names are these, or nil if the network has to be asked.
+        /// Another user signs in. The names are these, or nil if the network must be asked.
         case userChanged(RelayConfiguration.Namespace?)
         /// The client has closed.
         case closed
     }
 
-    /// An action of the driver; to be carried out in order.
+    /// An action for the driver, in order.
     enum Action: Hashable, Sendable {
         /// Follow the subscription over the present link, and report each ``Event/changed(id:_:)``.
         case follow(id: String, RelayConfiguration.Namespace)
-        /// Tell the subscription the connection's status.
+        /// Pass the connection's status to the subscription.
         case tell(id: String)
         /// Stop reading until the next connection.
         case pause(id: String)
@@ -41,20 +41,20 @@ struct Following: Sendable {
         case end(id: String)
         /// Report ``Event/timerFired(id:)`` at this moment.
         case startTimer(id: String, at: ContinuousClock.Instant)
-        /// Forget the subscription's timer.
+        /// Cancel the subscription's timer.
         case cancelTimer(id: String)
-        /// Report the names of the subscriptions that fail, and whether none of them is expected to recover alone.
+        /// Report the names of failing subscriptions, and whether none of them is expected to recover without help.
         case report(failing: [String], isComplete: Bool)
-        /// Bring an idle connection back.
+        /// Bring back an idle connection.
         case needConnection
-        /// Nothing is followed any more: the connection may be let go.
+        /// Nothing is followed any more: the connection may become idle.
         case releaseConnection
     }
 
     private struct Entry {
         enum Hold {
             case held
-            /// The view is off the screen, and the subscription is still held.
+            /// The view is off the screen; the subscription is still held.
             case hidden(until: ContinuousClock.Instant)
             case released
         }
@@ -70,13 +70,13 @@ struct Following: Sendable {
     }
 
     private var entries: [String: Entry] = [:]
-    /// Those of `entries` that are released.
+    /// How many of `entries` are released.
     private var releasedCount = 0
-    /// Those that fail, and whether each is expected to recover alone.
+    /// The failing ones, and whether each is expected to recover without help.
     private var failures: [String: Bool] = [:]
     private var connection: Connection
 
-    /// - Parameter namespace: the configured names, or nil if the network has to be asked.
+    /// - Parameter namespace: The configured names, or nil if the network must be asked.
     init(_ namespace: RelayConfiguration.Namespace? = nil) { connection = .closed(known: namespace) }
 
     /// The names of the network's topics, once known.
@@ -87,21 +87,21 @@ struct Following: Sendable {
         }
     }
 
-    /// Whether nothing is to be followed now.
+    /// Whether nothing should be followed now.
     var isEmpty: Bool { entries.count == releasedCount }
 
-    /// Takes in an event.
+    /// Handles an event.
     ///
-    /// - Returns: the actions, in order.
+    /// - Returns: The actions, in order.
     mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
         switch event {
         case .added(let id, let name, let grace):
             entries[id] = Entry(name: name, grace: grace)
-            // A subscriber learns at once if no connection is on its way.
+            // A subscriber is told at once if no connection is coming.
             return [.needConnection, .tell(id: id)] + follow(id)
         case .shown(let id, let isOnScreen): return isOnScreen ? show(id) : hide(id, at: now)
         case .timerFired(let id):
-            // A timer that was cancelled as it fired comes too early for the next one.
+            // A timer that was cancelled while it fired is too early for the next one.
             guard case .hidden(let deadline)? = entries[id]?.hold, deadline <= now else { return [] }
             return release(id)
         case .removed(let id):

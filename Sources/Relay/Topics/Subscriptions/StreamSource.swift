@@ -1,32 +1,33 @@
 import NATS
 
-/// How far a stream goes.
+/// The extent of a stream.
 struct StreamExtent: Hashable, Sendable {
-    /// When it was made, in nanoseconds since 1970; nil when that cannot be found out.
+    /// When it was created, in nanoseconds since 1970; nil if unknown.
     var incarnation: UInt64?
-    /// The sequence of the oldest message; one more than the last when it is empty.
+    /// The sequence of the oldest message; one more than the last if it is empty.
     var first: UInt64
     /// The sequence of the newest message ever stored.
     var last: UInt64
-    /// What time it was by the server's clock; nil where the server did not say it.
+    /// The server's time; nil if the server did not report it.
     var time: ServerTime?
 }
 
-/// A part of a stream to be read over one connection.
+/// A part of a stream, for reading over one connection.
 struct StreamSource: Sendable {
     let name: String
     let filter: String?
     let jetStream: JetStream
-    /// When the stream was made, for a user who may not ask: the server's answer to that question could name all
-    /// subjects of the stream.
+    /// When the stream was created, for a user who may not ask: the server's answer could name all subjects of the
+    /// stream.
     var madeAt: UInt64?
-    /// Whether the user may ask the server about the whole stream.
+    /// Whether the user may ask the server about the entire stream.
     var mayAsk = true
-    /// Has the network make the stream that is not there yet; nil where nobody does on request.
+    /// Asks the network to create a missing stream; nil if it does not do so on request.
     var make: (@Sendable () async -> Void)?
 
-    /// The messages from a sequence on, and how many match behind them: read without a consumer where the server gives
-    /// batches and the user may read the whole stream.
+    /// The messages from a sequence on, and how many match after them: read without a consumer if the server has
+    /// batches
+    /// and the user may read the entire stream.
     func page(
         from sequence: UInt64, limit: Int, bytes: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
@@ -47,7 +48,7 @@ struct StreamSource: Sendable {
                 incarnation: UInt64(clamping: info.created.nanoseconds), first: info.state.firstSequence,
                 last: info.state.lastSequence, time: info.time)
         }
-        // A new consumer shows behind which sequence it begins.
+        // A new consumer shows the sequence after which it begins.
         async let oldest = look(from: .all)
         async let newest = look(from: .new)
         do {
@@ -62,15 +63,15 @@ struct StreamSource: Sendable {
         }
     }
 
-    /// What time it is by the server's clock, as a new consumer shows it.
+    /// The server's time, as a new consumer shows it.
     func time() async throws(NATSError) -> ServerTime? { try await look(from: .new).created }
 
-    /// The sequence from which `count` matching messages are left before `end`, or a little more than that when finding
-    /// the exact one would cost more questions than the surplus is worth.
+    /// The sequence from which `count` matching messages are left before `end`, or a few more if finding the exact one
+    /// would take too many requests.
     func sequence(before end: UInt64, newest count: Int, in extent: StreamExtent) async throws(NATSError) -> UInt64 {
         let (first, last) = (max(1, extent.first), max(1, end) - 1)
         guard count > 0, last >= first else { return last + 1 }
-        // The server counts to the stream's end, so what lies behind the wanted part is subtracted.
+        // The server counts to the stream's end, so messages after the wanted part are subtracted.
         let behind = last < extent.last ? try await pending(from: last + 1) : 0
         let wanted = UInt64(count)
         // Matching messages may be thinly spread, so the span grows until it holds enough.
@@ -95,21 +96,22 @@ struct StreamSource: Sendable {
         return low
     }
 
-    /// The newest messages of a part of the stream: as many as are asked for, or fewer where those have more bytes than
-    /// may be read, and one in any case.
+    /// The newest messages of a part of the stream: the requested number, or fewer if they exceed the bytes, but at
+    /// least
+    /// one.
     ///
     /// - Parameters:
-    ///   - count: most messages.
-    ///   - start: where the part begins; it holds hardly more messages than are asked for.
-    ///   - end: the last sequence of the part.
-    ///   - bytes: most bytes of all of them together.
-    /// - Returns: the messages in order, from which sequence on they are all there are, and whether that is the part's
-    ///   beginning. What was deleted meanwhile may leave no message at all of a part that is not whole.
+    ///   - count: The most messages.
+    ///   - start: The part's beginning; it has hardly more messages than requested.
+    ///   - end: The last sequence of the part.
+    ///   - bytes: The most bytes of all of them together.
+    /// - Returns: The messages in order, the sequence from which on they are complete, and whether that is the part's
+    ///   beginning. Deletions meanwhile may leave no message of a part that is not complete.
     func newest(
         _ count: Int, from start: UInt64, through end: UInt64, bytes: Int = 64 << 20
     ) async throws(NATSError) -> (messages: [StoredMessage], reached: UInt64, isWhole: Bool) {
         let most = min(40_000, count * 4)
-        // Lines of chat are short: most often all of them are read without a look at their sizes.
+        // Lines of chat are short, so mostly all of them can be read without checking their sizes.
         let glance = try await page(from: start, limit: most, bytes: min(bytes, 4 << 20))
         let seen = glance.messages.filter { $0.sequence <= end }
         if glance.pending == 0 || seen.count < glance.messages.count || seen.last?.sequence == end {
@@ -126,13 +128,13 @@ struct StreamSource: Sendable {
                 let isWhole = wanted == sizes.count
                 return (found.messages.filter { $0.sequence <= end }, isWhole ? start : first, isWhole)
             }
-            // A sender can have a message look smaller than it is. What was left out is the newest, so begin later.
+            // A sender can make a message look smaller than it is. The newest ones were left out, so begin later.
             wanted /= 2
         }
         return ([], start, true)
     }
 
-    /// The places and sizes of a part's messages.
+    /// The sequences and sizes of a part's messages.
     private func sizes(
         from start: UInt64, through end: UInt64, atOnce limit: Int
     ) async throws(NATSError) -> [(sequence: UInt64, bytes: Int)] {
@@ -147,8 +149,8 @@ struct StreamSource: Sendable {
         return sizes
     }
 
-    /// How many of the newest messages may be read together: at most `count` that have no more than so many bytes, and
-    /// one in any case.
+    /// How many of the newest messages may be read together: at most `count` with at most this many bytes, but at least
+    /// one.
     static func fitting(_ sizes: [Int], count: Int, bytes: Int) -> Int {
         var fitting = 0
         var total = 0
@@ -160,7 +162,7 @@ struct StreamSource: Sendable {
         return fitting
     }
 
-    /// How many matching messages there are from a sequence on.
+    /// The number of matching messages from a sequence on.
     private func pending(from sequence: UInt64) async throws(NATSError) -> UInt64 {
         try await look(from: .sequence(sequence)).pending
     }

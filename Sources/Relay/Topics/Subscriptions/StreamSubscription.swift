@@ -1,51 +1,51 @@
 import NATS
 import NIOConcurrencyHelpers
 
-/// Where a subscription begins.
+/// Where a subscription starts.
 public enum SubscriptionStart: Hashable, Sendable {
-    /// With the next message that is stored.
+    /// At the next message to be stored.
     case new
-    /// With the oldest message that the stream holds.
+    /// At the oldest message of the stream.
     case all
-    /// With the first message at or after this time.
+    /// At the first message from this time on.
     case time(Timestamp)
-    /// With this sequence.
+    /// At this sequence.
     case sequence(UInt64)
-    /// Behind a place up to which everything was received before, by another run of the program perhaps. What the
-    /// stream no longer holds of what follows is reported as a gap, and that the stream was made anew as that.
+    /// After a position saved by an earlier run. Messages that the stream has lost since are reported as a gap, and a
+    /// recreated stream as restarted.
     case after(KeptPlace)
-    /// With this many of the newest messages.
+    /// At this many of the newest messages.
     case recent(Int)
-    /// With the newest message of each topic.
+    /// At the newest message of each topic.
     case newestOfEach
 }
 
-/// A part of a stream followed through any number of connections: each message once, in order.
+/// A part of a stream followed across connections: each message once, in order.
 ///
-/// The place in the stream outlives connections. While one is open, a task waits for the reader's room, then reads from
-/// a consumer, so that a slow reader loses nothing: what it has no room for stays on the server.
+/// The position in the stream outlives connections. While one is open, a task waits for the reader's room before it
+/// reads from a consumer, so that a slow reader loses nothing: the server keeps everything else.
 final class StreamSubscription<Event: Sendable>: Follower {
     private struct State {
-        /// Where the subscription is while no task reads.
+        /// The position while no task is reading.
         var progress = StreamProgress()
         var stream: StreamIdentity?
         var task: Task<Void, Never>?
-        /// Whether the reader has been sent the news that what comes next was stored before.
+        /// Whether the reader knows that the following messages were stored before.
         var isCatchingUp = false
-        /// What the reader knows of the connection.
+        /// The connection's status as the reader knows it.
         var standing = SubscriptionStanding(.resubscribe)
     }
 
     let id = UniqueToken.next()
     let name: String
-    /// Where to read, by the network's names and how JetStream is reached.
+    /// The stream to read, by the network's names and JetStream.
     private let source: @Sendable (RelayConfiguration.Namespace, JetStream) -> StreamSource
     let channel: BoundedChannel<SubscriptionNews<Event>>
-    /// Has the events in place of the channel, under this name.
+    /// A queue that gets the events instead of the channel, under this name.
     private let receiver: (queue: any EventReceiver<Event>, name: String)?
     private let start: SubscriptionStart
     let words: SubscriptionWords<Event>
-    /// What the local store is to have; nil where nothing is kept.
+    /// How to store the messages; nil without a store.
     private let keeping: StreamKeeping<Event>?
     private let state: NIOLockedValueBox<State>
 
@@ -61,7 +61,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
         var state = State()
         if let policy = words.standing?.policy { state.standing = SubscriptionStanding(policy) }
         if case .after(let place) = start {
-            // As if an earlier connection had brought all that.
+            // As if an earlier connection had delivered everything before.
             state.progress = StreamProgress(after: place)
             state.stream = place.stream
         }
@@ -69,7 +69,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
         channel = BoundedChannel(capacity: capacity, bytes: 16 << 20) { $0.weight }
     }
 
-    /// The stream that is followed; nil while it is not known.
+    /// The stream being followed; nil while unknown.
     var identity: StreamIdentity? { state.withLockedValue(\.stream) }
 
     func follow(
@@ -80,20 +80,20 @@ final class StreamSubscription<Event: Sendable>: Follower {
         return follow(link.surroundings.clock, report: report) { [source] in
             var namespace = namespace
             if !isFirst.withLockedValue({ exchange(&$0, with: false) }) {
-                // The stream may have been made anew, which the network says to users who may not ask the server.
+                // The stream may have been recreated, which the network tells users who may not ask the server.
                 namespace = await link.namespaceNow(instead: namespace)
             }
             return link.jetStream.map { source(namespace, $0) }
         }
     }
 
-    /// Follows the stream over this connection, in place of an earlier one.
+    /// Follows the stream over this connection, replacing an earlier one.
     ///
     /// - Parameters:
-    ///   - source: where to read; asked again whenever the stream has to be found anew.
-    ///   - report: called with each change of the subscription's standing.
-    /// - Returns: fulfilled once the server has the consumer, so that nothing stored later is missed, or when it cannot
-    ///   have it for now.
+    ///   - source: The stream to read; called again whenever the stream must be found again.
+    ///   - report: Called with each change of the subscription's standing.
+    /// - Returns: Fulfilled once the server has the consumer, so that nothing stored later is missed, or has refused it
+    ///   for now.
     func follow(
         _ clock: any Timekeeper, report: @escaping @Sendable (FollowerStanding) async -> Void,
         _ source: @escaping @Sendable () async -> StreamSource?
@@ -116,7 +116,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
         return opened
     }
 
-    /// Stops reading, as when the connection is gone; the cursor stays.
+    /// Stops reading, as after the loss of the connection; the cursor stays.
     func pause() {
         state.withLockedValue { $0.task?.cancel() }
     }
@@ -138,7 +138,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
         }
     }
 
-    /// Tells of the connection. A reader without room for it hears the newest as soon as it has some.
+    /// Reports the connection's status. A reader without room gets the newest as soon as it has some.
     private func tell(_ status: PlatformSubscriptionStatus) {
         if let told = words.standing?.told { channel.markWithRoom(.event(told(status))) }
     }
@@ -148,12 +148,12 @@ final class StreamSubscription<Event: Sendable>: Follower {
         _ report: @escaping @Sendable (FollowerStanding) async -> Void,
         _ source: @escaping @Sendable () async -> StreamSource?
     ) async {
-        // Nothing else moves it while this task runs.
+        // Only this task changes it while it runs.
         var progress = state.withLockedValue { exchange(&$0.progress, with: StreamProgress()) }
         defer { state.withLockedValue { [progress] in $0.progress = progress } }
         var failures = 0
         var told: (error: NATSError, passes: Bool)?
-        // What is stored by now is delivered before anything new, however long it takes to get it.
+        // Messages stored by now are delivered before new ones, however long that takes.
         markCatchingUp()
         while !Task.isCancelled {
             guard let source = await source() else { return }
@@ -164,13 +164,13 @@ final class StreamSubscription<Event: Sendable>: Follower {
                     in: source.name, filter: source.filter, from: position, source.jetStream)
                 openedAt = clock.now
                 await report(.live)
-                // The connection counts as restored however slow this one reader is.
+                // The connection counts as restored however slow this reader is.
                 opened.fulfil(())
                 told = nil
                 guard let hasProgressed = try await read(consumer, of: source, from: extent, &progress) else {
                     return
                 }
-                // Its stream may have been made anew, so the place to go on is found again.
+                // Its stream may have been recreated, so the position is determined again.
                 failures = hasProgressed || Self.hasStood(since: openedAt, clock) ? 0 : failures + 1
                 markCatchingUp()
                 if failures > 0 { try? await clock.sleep(for: Self.pause(after: failures, true)) }
@@ -186,11 +186,11 @@ final class StreamSubscription<Event: Sendable>: Follower {
                     continue
                 }
                 let passes = Self.passes(error, source.jetStream)
-                // What passes in a moment is no news; the other topics and the outbox do not wait for longer.
+                // A momentary failure is not reported; other topics and the outbox wait no longer than that.
                 if !passes || failures > 1 {
                     await report(.failed(passes: passes))
                     opened.fulfil(())
-                    // A failure that passes is reported once, at whichever step it is noticed.
+                    // A temporary failure is reported once, at whichever step it is noticed.
                     if told.map({ $0.passes != passes || !passes && $0.error != error }) ?? true {
                         let failure = RelayError(error, during: words.operation)
                         state.withLockedValue { state in
@@ -206,8 +206,8 @@ final class StreamSubscription<Event: Sendable>: Follower {
         }
     }
 
-    /// Says that what comes next was stored before. A reader without room hears it before that comes, once, however
-    /// often the connection is lost until then.
+    /// Reports that the following messages were stored before. A reader without room gets this just before them, once,
+    /// however often the connection is lost until then.
     private func markCatchingUp() {
         guard receiver == nil, !channel.isFull,
             state.withLockedValue({ !exchange(&$0.isCatchingUp, with: true) })
@@ -215,9 +215,9 @@ final class StreamSubscription<Event: Sendable>: Follower {
         channel.mark(.catchingUp)
     }
 
-    /// Reports an interruption, which waits for nobody. A reader without room for it hears it as soon as it has some.
+    /// Reports an interruption without waiting. A reader without room gets it as soon as it has some.
     ///
-    /// - Returns: false where it is to be told again if it lasts.
+    /// - Returns: False if it should be reported again should it last.
     private func tell(interruption event: Event) -> Bool {
         if let receiver { return receiver.queue.offer(event, of: receiver.name) }
         channel.markWithRoom(.event(event))
@@ -229,19 +229,19 @@ final class StreamSubscription<Event: Sendable>: Follower {
         return await receiver.queue.waitForRoom() && !channel.isClosed
     }
 
-    /// Hands over events for which there is room.
+    /// Passes on events for which there is room.
     private func hand(_ events: consuming [Event], bytes: Int) async {
         guard !events.isEmpty else { return }
         guard let receiver else { return channel.mark(.events(events, bytes: bytes)) }
         await receiver.queue.receive(events, of: receiver.name)
     }
 
-    /// Whether a subscription worked for so long that what ends it now has nothing to do with what failed before.
+    /// Whether a subscription worked for so long that its end is unrelated to earlier failures.
     private static func hasStood(since moment: ContinuousClock.Instant?, _ clock: any Timekeeper) -> Bool {
         moment.map { clock.now - $0 > .seconds(30) } ?? false
     }
 
-    /// The time until the next try: what passes soon is tried soon.
+    /// The pause before the next attempt, shorter after temporary failures.
     private static func pause(after failures: Int, _ passes: Bool) -> Duration {
         passes
             ? .milliseconds(min(125 << min(failures, 4), 2_000)) : .milliseconds(min(500 << min(failures, 6), 30_000))
@@ -251,7 +251,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
         if case .jetStream(let failure) = error { failure.errorCode == JetStreamFailure.streamNotFound } else { false }
     }
 
-    /// Whether a failure passes by itself while the connection is open.
+    /// Whether a failure is temporary while the connection is open.
     private static func passes(_ error: NATSError, _ jetStream: JetStream) -> Bool {
         // A server without JetStream will never answer.
         if case .noResponders = error { return jetStream.connection.info.hasJetStream == true }
@@ -260,7 +260,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
 
     /// Reads until the consumer is lost, the reader leaves or the task is cancelled.
     ///
-    /// - Returns: whether anything has come, where the consumer is lost; otherwise nil.
+    /// - Returns: If the consumer is lost, whether anything has arrived; otherwise nil.
     private func read(
         _ first: LiveConsumer, of source: StreamSource, from extent: StreamExtent, _ progress: inout StreamProgress
     ) async throws(NATSError) -> Bool? {
@@ -288,13 +288,13 @@ final class StreamSubscription<Event: Sendable>: Follower {
                         source.jetStream)
                     continue
                 case .lost: return hasProgressed
-                // What was to come is gone from the stream.
+                // The outstanding messages are gone from the stream.
                 case nil where !isLive && consumer.pending == 0: continue
                 case .closed, .failed, nil: return nil
                 }
             }
             hasProgressed = true
-            // The next one comes last then, so that each is taken out without a copy.
+            // With the next one last, each is removed without a copy.
             arrived.reverse()
             guard await handOver(&arrived, &progress) else { return nil }
             limits.gathering = Int(clamping: min(last.pending ?? 0, UInt64(Self.gathered)))
@@ -302,13 +302,12 @@ final class StreamSubscription<Event: Sendable>: Follower {
         return nil
     }
 
-    /// Says that everything up to a sequence has been handed over. The stream's newest messages may be none of this
-    /// subscription's.
+    /// Reports that everything up to a sequence has been delivered. The stream's newest messages may not be for this
+    /// subscription.
     private func becomeLive(through sequence: UInt64, _ progress: inout StreamProgress) async -> Bool {
         progress.reach(sequence)
         let changes = state.withLockedValue(\.standing.changes)
-        // Reading stops before the status tells of a lost connection: what is said from here on is taken back where
-        // that comes meanwhile.
+        // Reading stops before a lost connection is reported; if that happens meanwhile, the status below corrects it.
         guard await waitForRoom(), !Task.isCancelled else { return false }
         if receiver == nil { channel.mark(.live(through: sequence)) } else { await hand([words.live], bytes: 0) }
         let lost = state.withLockedValue { state -> PlatformSubscriptionStatus? in
@@ -317,22 +316,21 @@ final class StreamSubscription<Event: Sendable>: Follower {
             state.standing.becameLive()
             return nil
         }
-        // The connection was lost while the reader was told that it stands.
+        // The connection was lost while the reader was told that it is live.
         if let lost { tell(lost) }
         return true
     }
 
-    /// So many messages that have come together are handed over together, as long as they have fewer bytes than these.
+    /// The most messages and bytes passed on together.
     static var batch: Int { 256 }
     private static var batchBytes: Int { 1 << 20 }
-    /// As long as the server has so many more, they are waited for together.
+    /// While the server has this many more, they are awaited together.
     private static var gathered: Int { 128 }
 
-    /// Reads messages that have come together as soon as there is room for some, and hands over those that are new.
-    /// What has been read reaches the reader in any case.
+    /// Decodes a batch of messages as there is room, and passes on the new ones. Everything decoded reaches the reader.
     ///
-    /// - Parameter arrived: the messages, the next one last.
-    /// - Returns: false where the rest was not read, and comes again over the next connection.
+    /// - Parameter arrived: The messages, the next one last.
+    /// - Returns: False if the rest was not decoded, and arrives again over the next connection.
     private func handOver(_ arrived: inout [StoredMessage], _ progress: inout StreamProgress) async -> Bool {
         let stream = progress.stream ?? StreamIdentity(name: "", incarnation: 0)
         while !arrived.isEmpty {
@@ -340,8 +338,9 @@ final class StreamSubscription<Event: Sendable>: Follower {
             let passed = progress.last
             var part = take(&arrived, of: stream, &progress)
             if let keeping, let last = progress.last, last != passed {
-                // Before the reader has them: what was on a screen can be shown again. What the store has no room for
-                // is missing from what it says to be whole; repetitions, which are not kept, are not.
+                // Stored before the reader gets them: whatever was on a screen can be shown again. Messages without
+                // room
+                // in the store are missing from its complete parts; repetitions, which are not stored, are not.
                 let changes = progress.takeChanges(
                     of: keeping.name, behind: passed, first: part.kept.first?.place.sequence ?? last,
                     through: KeptPlace(stream: stream, sequence: last))
@@ -349,13 +348,13 @@ final class StreamSubscription<Event: Sendable>: Follower {
             }
             guard !part.events.isEmpty else { continue }
             if let completed = words.completed { part.events = await completed(part.events) }
-            // Nobody else has them, so that the reader may take them apart.
+            // No one else holds them, so that the reader may modify them without a copy.
             await hand(exchange(&part.events, with: []), bytes: part.bytes)
         }
         return true
     }
 
-    /// Reads so many messages as are handed over together. What is read may take much more memory than it had bytes.
+    /// Decodes the messages to pass on together. Decoded messages may take much more memory than they had bytes.
     @specialized(where Event == TopicEvent)
     private func take(
         _ arrived: inout [StoredMessage], of stream: StreamIdentity, _ progress: inout StreamProgress
@@ -366,7 +365,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
         if keeping != nil { kept.reserveCapacity(arrived.count) }
         var (read, bytes) = (0, 0)
         while read < Self.batchBytes, let message = arrived.popLast() {
-            // The payload's memory is shared by many messages: it is taken hold of once.
+            // Many messages share the payload's memory, so it is retained only once.
             let (event, repetition) = message.payload.withUnsafeReadableBytes {
                 words.message(message, $0, stream.incarnation, !progress.isLive)
             }
@@ -380,23 +379,23 @@ final class StreamSubscription<Event: Sendable>: Follower {
         return (events, kept, bytes)
     }
 
-    /// Where to begin on this connection: behind the cursor, or where the subscription was asked to.
+    /// Where to start on this connection: after the cursor, or where the subscription should start.
     private func beginning(
         _ source: StreamSource, _ clock: any Timekeeper, _ progress: inout StreamProgress
     ) async throws(NATSError) -> (extent: StreamExtent, position: StartPosition) {
         var extent = try await source.extent()
         progress.look(at: extent, in: source.name)
         if source.jetStream.connection.info.cluster != nil {
-            // A replica that has just become the leader may lag for a moment, and that of an old server until somebody
-            // starts it again. Only what lasts is a loss. The outbox waits meanwhile: what it sent would get sequences
-            // that count as received.
+            // A replica that has just become the leader may lag behind for a moment, or, on an old server, until a
+            // restart. Only a lasting loss counts. The outbox waits meanwhile: its messages would get sequences that
+            // count as received.
             for pause in Self.pausesForReplica where progress.stream(lostBehind: extent, in: source.name) != nil {
                 do { try await clock.sleep(for: pause) } catch { throw .cancelled }
                 extent = try await source.extent()
                 progress.look(at: extent, in: source.name)
             }
         }
-        // What comes has the sequences of what is kept, which is put aside.
+        // New messages have the sequences of stored ones, which are moved aside.
         if let keeping, let stream = progress.stream(lostBehind: extent, in: source.name) {
             await keeping.rewind(stream, through: progress.end(of: extent))
         }
@@ -406,7 +405,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
         return (extent, try await firstPosition(extent, source, &progress))
     }
 
-    /// When a cluster is asked again that seems to have lost messages: for half a minute.
+    /// When to ask a cluster again that seems to have lost messages, for half a minute.
     private static var pausesForReplica: [Duration] {
         Array(repeating: .milliseconds(250), count: 12) + Array(repeating: .seconds(1), count: 27)
     }
@@ -423,11 +422,11 @@ final class StreamSubscription<Event: Sendable>: Follower {
         case .recent(let count):
             begin = try await source.sequence(before: extent.last + 1, newest: count, in: extent)
         case .time(let time):
-            // Until a message comes the time itself is the position, on every connection.
+            // Until a message arrives the time itself is the position, on every connection.
             let (nanoseconds, overflow) = time.milliseconds.multipliedReportingOverflow(by: 1_000_000)
             return .time(ServerTime(nanoseconds: overflow ? 0 : max(0, nanoseconds)))
         case .newestOfEach:
-            // Until a message comes this is the position, on every connection.
+            // Until a message arrives this is the position, on every connection.
             progress.begin(wholeBehind: extent.last)
             return .lastPerSubject
         }

@@ -1,20 +1,20 @@
 import NATS
 import NIOConcurrencyHelpers
 
-/// The events of a subscription, through any number of connections. For one reader.
+/// The events of a subscription, across connections. For one reader.
 ///
 /// A slow reader loses nothing: the server keeps what has not been read. The subscription ends with the last reference.
 public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
     /// An event.
     public typealias Element = Event
-    /// What ends the sequence early.
+    /// The error that ends the sequence early.
     public typealias Failure = RelayError
     let stream: StreamSubscription<Event>
     private let onEnd: @Sendable () -> Void
-    /// Hears whether the view is on the screen; nil where that does not matter.
+    /// Receives whether the view is on the screen; nil for a subscription without a view.
     private let onScreen: (@Sendable (Bool) -> Void)?
-    /// What came together with the event that was read last: whoever reads one by one finds it here, whichever iterator
-    /// it uses. The last one comes next, so that each can be taken out and none is copied.
+    /// The rest of the batch of the last event, for any iterator. The next one is last, so that each is removed without
+    /// a copy.
     private let begun = NIOLockedValueBox<[Event]>([])
 
     init(
@@ -28,7 +28,7 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
 
     deinit { cancel() }
 
-    /// The stream that the events come from; nil while it is not known.
+    /// The stream of the events; nil while unknown.
     package var source: StreamIdentity? { stream.identity }
 
     /// Ends the subscription.
@@ -37,29 +37,29 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
         onEnd()
     }
 
-    /// Tells whether the view that this subscription is for is on the screen, where it was made for one.
+    /// Sets whether the view of this subscription is on the screen, if it was created for one.
     ///
-    /// While the view is away for longer than ``RelayConfiguration/offScreenGrace``, nothing is followed and the server
-    /// knows of no subscription. When the view is back, what came meanwhile comes first, each message once and with no
-    /// gap but one that the stream itself has, and then the news that the subscription is live. Any thread may call
-    /// this, as often as it likes; the last word counts.
+    /// While the view is off the screen for longer than ``RelayConfiguration/offScreenGrace``, nothing is followed and
+    /// the server has no subscription. When the view is back, missed messages arrive first, each once and without gaps
+    /// other than the stream's own, and then the news that the subscription is live. Any thread may call this as often
+    /// as it likes; the last call counts.
     public func setOnScreen(_ isOnScreen: Bool) { onScreen?(isOnScreen) }
 
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 
-    /// What came together with the event that was read last; nothing is left.
+    /// The rest of the batch of the last event.
     private func rest() -> [Event] {
         var rest = begun.withLockedValue { exchange(&$0, with: []) }
         rest.reverse()
         return rest
     }
 
-    /// Reads one event after the other.
+    /// Reads the events one by one.
     public struct Iterator: AsyncIteratorProtocol {
         let subscription: Subscription<Event>
 
-        /// The next event; nil at the end or when the task was cancelled.
+        /// The next event; nil at the end or if the task was cancelled.
         @specialized(where Event == TopicEvent)
         public nonisolated(nonsending) mutating func next() async throws(RelayError) -> Event? {
             while true {
@@ -68,7 +68,7 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
                 switch news {
                 case .events(let events, _) where events.count == 1: return events[0]
                 case .events(var events, _):
-                    // Nothing else holds them, so that they are turned round in place and taken out one by one.
+                    // Nothing else holds them, so that they are reversed in place and removed one by one.
                     news = .catchingUp
                     events.reverse()
                     subscription.begun.withLockedValue { $0 = events }
@@ -78,8 +78,8 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// Events that are at hand, at least one and no more than a few hundred, in order: the form for many messages a
-        /// second. Nil at the end or when the task was cancelled.
+        /// The events at hand, at least one and at most a few hundred, in order: the form for many messages a second.
+        /// Nil at the end or if the task was cancelled.
         @specialized(where Event == TopicEvent)
         public nonisolated(nonsending) mutating func nextBatch() async throws(RelayError) -> [Event]? {
             while true {
@@ -87,7 +87,7 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
                 if !begun.isEmpty { return begun }
                 let limit = StreamSubscription<Event>.batch
                 guard let news = try await subscription.stream.channel.nextBatch(upTo: limit) else { return nil }
-                // What came together is handed over as it is.
+                // A single batch is returned as it is.
                 if news.count == 1, case .events(let events, _) = news[0] { return events }
                 var batch: [Event] = []
                 for one in news {
@@ -101,7 +101,7 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// As ``nextBatch()``, with what only a ``TopicMerge`` needs to know.
+        /// As ``nextBatch()``, with the additional news for a ``TopicMerge``.
         package nonisolated(nonsending) mutating func nextNews() async throws(RelayError)
             -> [SubscriptionNews<Event>]?
         {
@@ -110,7 +110,7 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
             return try await subscription.stream.channel.nextBatch()
         }
 
-        /// The next event; nil at the end or when the task was cancelled.
+        /// The next event; nil at the end or if the task was cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(RelayError) -> Event? {
             try await next()
         }

@@ -1,32 +1,31 @@
 /// What a subscription to letters does when the connection is lost.
 public enum SubscriptionPolicy: Sendable, Hashable {
-    /// It goes on with the next connection, and brings what came meanwhile.
+    /// It continues with the next connection, and delivers what was missed.
     case resubscribe
-    /// It ends, as a subscription to Sudo's relay does: the caller subscribes again.
+    /// It ends, like a subscription to Sudo's relay: the caller subscribes again.
     case seed
 }
 
-/// What a subscription says of itself, as a value: the connection's changes come in, and what the reader has to hear
-/// goes out, each status once.
+/// A subscription's status, as a value: the connection's changes in, reports for the reader out, each status once.
 struct SubscriptionStanding: Sendable, Hashable {
-    /// What follows from a change of the connection.
+    /// The consequence of a change of the connection.
     enum Step: Sendable, Hashable {
-        /// Nothing that the reader does not know.
+        /// The reader knows already.
         case nothing
-        /// The reader hears of this.
+        /// The reader is told this.
         case tell(PlatformSubscriptionStatus)
-        /// The reader hears of this, and of nothing after it.
+        /// The reader is told this, and nothing after it.
         case end(PlatformSubscriptionStatus)
     }
 
     private let policy: SubscriptionPolicy
-    /// What the reader knows. Whoever subscribes knows that it is on its way.
+    /// The status as the reader knows it. A new subscriber expects it to be connecting.
     private(set) var status = PlatformSubscriptionStatus.connecting
     private var hasBeenLive = false
-    /// How often the connection has changed it: who reports success of a connection that was lost meanwhile finds out.
+    /// How often the connection has changed it, which reveals a connection that was lost while a success was being
+    /// reported.
     private(set) var changes: UInt64 = 0
 
-    /// Begins on the way to the first connection.
     init(_ policy: SubscriptionPolicy) { self.policy = policy }
 
     /// Everything stored so far has been delivered.
@@ -35,12 +34,12 @@ struct SubscriptionStanding: Sendable, Hashable {
         hasBeenLive = true
     }
 
-    /// The subscription itself has failed, or is on its way again, over a connection that stands.
+    /// The subscription itself has failed, or is being retried, over an open connection.
     mutating func wasInterrupted(_ error: RelayError, passes: Bool) {
         status = passes ? .connecting : .error(error)
     }
 
-    /// The connection's status has changed. That it stands says nothing yet: what came meanwhile is to be read first.
+    /// The connection's status has changed. An open connection is not reported yet: missed messages come first.
     mutating func connectionChanged(_ connection: ConnectionStatus) -> Step {
         let new = PlatformSubscriptionStatus(connection)
         guard new != .connected, new != .initialized, new != status else { return .nothing }

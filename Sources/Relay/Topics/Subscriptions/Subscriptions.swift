@@ -1,15 +1,15 @@
 import NATS
 import NIOConcurrencyHelpers
 
-/// A subscription as the client brings it back on every connection.
+/// A subscription that the client restores on every connection.
 protocol Follower: Sendable {
     var id: String { get }
     /// The name for people.
     var name: String { get }
     /// Follows over this link.
     ///
-    /// - Parameter report: called with each change of the follower's standing.
-    /// - Returns: fulfilled once nothing that is stored later can be missed, or once it has failed.
+    /// - Parameter report: Called with each change of the follower's standing.
+    /// - Returns: Fulfilled once nothing stored later can be missed, or once it has failed.
     func follow(
         over link: LiveLink, _ namespace: RelayConfiguration.Namespace,
         report: @escaping @Sendable (FollowerStanding) async -> Void
@@ -22,15 +22,15 @@ protocol Follower: Sendable {
 
 /// Whether a subscription works on the present connection.
 enum FollowerStanding: Hashable, Sendable {
-    /// Nothing that is stored later can be missed.
+    /// Nothing stored later can be missed.
     case live
-    /// It failed and is tried again. A failure that is expected to pass keeps the connection from counting as restored.
+    /// It failed and is retried. A temporary failure keeps the connection from counting as restored.
     case failed(passes: Bool)
 }
 
 /// The client's subscriptions and listeners: drives ``Following``. Belongs to the client's isolation.
 final class Subscriptions {
-    /// The listeners that are called back.
+    /// The registered listeners.
     var listeners = Listeners()
     private var following: Following
     private var followers: [String: any Follower] = [:]
@@ -48,19 +48,19 @@ final class Subscriptions {
     /// Whether anything is followed now.
     var isFollowing: Bool { !following.isEmpty }
 
-    /// Follows a stream on this connection and on those to come.
+    /// Follows a stream on this connection and on later ones.
     ///
-    /// - Parameter grace: how long the subscription's view may be off the screen; nil for one without a view.
-    /// - Returns: fulfilled when the server knows of it; nil while not connected.
+    /// - Parameter grace: How long the subscription's view may be off the screen; nil without a view.
+    /// - Returns: Fulfilled once the server has the subscription; nil while not connected.
     func add(_ follower: any Follower, grace: Duration?, for client: isolated RelayClient) -> Completion<Void>? {
         followers[follower.id] = follower
         return handle(.added(id: follower.id, name: follower.name, grace: grace), for: client).first
     }
 
-    /// Takes in an event, and carries out what follows from it.
+    /// Feeds the machine an event and carries out its actions.
     ///
-    /// - Returns: for each subscription that begins to be followed, a completion that is fulfilled once nothing of it
-    ///   can be missed.
+    /// - Returns: For each subscription that starts to be followed, a completion that is fulfilled once none of its
+    ///   messages can be missed.
     @discardableResult
     func handle(_ event: Following.Event, for client: isolated RelayClient) -> [Completion<Void>] {
         following.handle(event, at: client.surroundings.clock.now).compactMap { perform($0, for: client) }
@@ -94,11 +94,11 @@ final class Subscriptions {
 }
 
 extension RelayClient {
-    /// Follows a stream from now on, on this connection and on those to come.
+    /// Follows a stream on this connection and on later ones.
     ///
-    /// - Parameter onScreenOnly: whether it is let go while its view is off the screen.
-    /// - Returns: the reader's end, and a completion that is fulfilled when the server knows of it; nil while not
-    ///   connected.
+    /// - Parameter onScreenOnly: Whether it ends while its view is off the screen.
+    /// - Returns: The reader's end, and a completion that is fulfilled once the server has the subscription; nil while
+    ///   not connected.
     func follow<Event: Sendable>(
         _ stream: StreamSubscription<Event>, onScreenOnly: Bool = false
     ) -> (events: Subscription<Event>, opened: Completion<Void>?) {
@@ -110,9 +110,9 @@ extension RelayClient {
         return (events, opened)
     }
 
-    /// Hears from any thread whether a subscription's view is on the screen.
+    /// Receives, on any thread, whether a subscription's view is on the screen.
     private func screenListener(_ id: String) -> @Sendable (Bool) -> Void {
-        // Of several calls the last one counts, in whichever order their tasks run.
+        // The last call counts, in whatever order their tasks run.
         let latest = NIOLockedValueBox(true)
         return { [weak self] isOnScreen in
             latest.withLockedValue { $0 = isOnScreen }

@@ -1,32 +1,33 @@
 import DequeModule
 
-/// What several subscriptions to one stream bring, in the stream's order and each message once, as a pure value: news
-/// and the present moment in, events out.
+/// Merges the events of several subscriptions to one stream, in the stream's order and each message once, as a pure
+/// value: news and the present moment in, events out.
 ///
-/// The earliest event at hand goes when nothing earlier can come: each of the other subscriptions has a later one at
-/// hand, has passed that place in the stream, or has ended. A subscription that catches up is waited for, and says up
-/// to where it has delivered everything. So what was stored before a connection is in order, however the subscriptions
+/// The earliest event at hand is released once nothing earlier can arrive: each of the other subscriptions has a later
+/// one at hand, has passed that sequence, or has ended. A subscription that is catching up is awaited, and reports up
+/// to
+/// where it has delivered everything. So messages stored before a connection are in order, however the subscriptions
 /// take turns.
 ///
-/// What is new comes over each subscription when it comes, and one on which nothing happens says nothing. There, an
-/// event waits for ``Limits/hold`` and no longer; what comes later still goes at once, out of order.
+/// New messages arrive over each subscription at any time, and an idle subscription reports nothing. For these, an
+/// event
+/// waits for ``Limits/hold`` and no longer; an even later one is released at once, out of order.
 package struct TopicMerge: Sendable {
     /// How long events wait, and how many.
     package struct Limits: Hashable, Sendable {
-        /// The longest time for which an event waits for subscriptions that are up to date: longer than messages that
-        /// were stored together lie apart on their way, and too short for a person to notice.
+        /// The longest wait of an event for subscriptions that are up to date: longer than messages stored together
+        /// differ in arrival, and too short for a person to notice.
         package var hold: Duration
-        /// How long a subscription that catches up may be silent before nothing waits for it as long as it stays
-        /// silent. The server may have deleted the last message that it still announced.
+        /// How long a subscription that is catching up may be silent before nothing waits for it while it stays silent.
+        /// The server may have deleted the last message that it announced.
         package var patience: Duration
-        /// With so many events of one subscription waiting, it is not read: the rest stays on the server.
+        /// With this many events of one subscription waiting, it is not read: the rest stays on the server.
         package var queue: Int
-        /// So do so many bytes of them.
+        /// The same limit in bytes.
         package var bytes: Int
-        /// Of so many events, the newest that have gone, a repetition is recognised.
+        /// How many of the newest released events are compared for repetitions.
         package var remembered: Int
 
-        /// Makes limits.
         package init(
             hold: Duration = .milliseconds(40), patience: Duration = .seconds(30), queue: Int = 8_192,
             bytes: Int = 32 << 20, remembered: Int = 65_536
@@ -42,38 +43,37 @@ package struct TopicMerge: Sendable {
         package static let standard = Limits()
     }
 
-    /// When to call ``release(at:)`` again though nothing has come; nil when nothing waits for a moment.
+    /// When to call ``release(at:)`` again even without news; nil if nothing waits.
     package private(set) var wakeUp: ContinuousClock.Instant?
 
     private let limits: Limits
     private var sources: [Source]
-    /// The last sequence that has gone: nothing waits for what lies before it.
+    /// The last released sequence: nothing waits for earlier ones.
     private var newest: UInt64 = 0
-    /// What has gone; nil where no message can come twice.
+    /// The released messages; nil if no message can arrive twice.
     private var recent: RecentSet<Place>?
     private var ready: [TopicEvent] = []
 
-    /// A merge of subscriptions that have brought nothing yet.
+    /// A merge without events.
     ///
     /// - Parameters:
-    ///   - sources: how many subscriptions there are. They are numbered from 0 on.
-    ///   - mayRepeat: whether two of them may bring the same message.
-    ///   - now: the present moment. Later calls never name an earlier one.
+    ///   - sources: The number of subscriptions, which are numbered from 0 on.
+    ///   - mayRepeat: Whether two of them may deliver the same message.
+    ///   - now: The present moment, which never goes backwards.
     package init(sources: Int, mayRepeat: Bool, limits: Limits = .standard, at now: ContinuousClock.Instant) {
         self.limits = limits
         self.sources = (0..<sources).map { _ in Source(heard: now) }
         recent = mayRepeat ? RecentSet<Place>(capacity: limits.remembered) : nil
     }
 
-    /// Whether every subscription has ended and all that they brought has gone.
+    /// Whether every subscription has ended and all events were released.
     package var isOver: Bool { ready.isEmpty && sources.allSatisfy { $0.hasEnded && $0.isEmpty } }
 
-    /// Whether a subscription is to be read on. One that something waits for always is.
+    /// Whether to continue reading a subscription, as always if something waits for it.
     package func wantsMore(from source: Int) -> Bool {
         !sources[source].hasEnded && sources[source].count < limits.queue && sources[source].bytes < limits.bytes
     }
 
-    /// Takes in what a subscription has brought.
     package mutating func receive(
         _ news: [SubscriptionNews<TopicEvent>], from source: Int, at now: ContinuousClock.Instant
     ) {
@@ -81,7 +81,7 @@ package struct TopicMerge: Sendable {
         for item in news {
             switch item {
             case .events(let events, let bytes):
-                // What each of them has is not known, and hardly matters: they came together.
+                // Their individual sizes are unknown and hardly matter: they arrived together.
                 var rest = bytes
                 for (index, event) in events.enumerated() {
                     let share = rest / (events.count - index)
@@ -106,7 +106,7 @@ package struct TopicMerge: Sendable {
             sources[source].append(Entry(event: event, sequence: sequence, arrival: now, bytes: bytes))
             return
         }
-        // All subscriptions are of one stream: that it was made anew is reported once.
+        // All subscriptions are of one stream, so its recreation is reported once.
         if event == .restarted {
             if sources[source].knowsOfRestart {
                 sources[source].knowsOfRestart = false
@@ -115,18 +115,17 @@ package struct TopicMerge: Sendable {
             beginAnew()
             for other in sources.indices where other != source { sources[other].knowsOfRestart = true }
         } else {
-            // What waits was stored before a gap, or has nothing to do with it.
+            // Waiting events were stored before a gap, or are unrelated.
             releaseAll()
         }
-        // What is interrupted brings nothing until it catches up.
+        // An interrupted subscription delivers nothing until it catches up.
         if case .interrupted = event { sources[source].isLive = true }
         ready.append(event)
     }
 
-    /// Notes that a subscription brings nothing more.
     package mutating func end(_ source: Int) { sources[source].hasEnded = true }
 
-    /// What goes now, in order.
+    /// The events to release now, in order.
     package mutating func release(at now: ContinuousClock.Instant) -> [TopicEvent] {
         wakeUp = nil
         while let source = earliest() {
@@ -139,7 +138,7 @@ package struct TopicMerge: Sendable {
         return exchange(&ready, with: [])
     }
 
-    /// All that is at hand, in order, whatever might still come.
+    /// All events at hand, in order, whatever might still arrive.
     package mutating func flush() -> [TopicEvent] {
         wakeUp = nil
         releaseAll()
@@ -161,7 +160,7 @@ package struct TopicMerge: Sendable {
         return earliest
     }
 
-    /// Until when the first event of a subscription waits for what others may bring; nil when nothing earlier can come.
+    /// Until when the first event of a subscription waits for others; nil if nothing earlier can arrive.
     private func waitingTime(of source: Int) -> ContinuousClock.Instant? {
         guard let sequence = sources[source].firstSequence else { return nil }
         var latest: ContinuousClock.Instant?
@@ -169,7 +168,7 @@ package struct TopicMerge: Sendable {
             guard sources[index].mayBring(between: newest, and: sequence), let oldest = oldestArrival() else {
                 continue
             }
-            // One that came earlier and is behind this one must not wait for longer because of it.
+            // An event that arrived earlier, with a later sequence, must not wait longer because of this one.
             var moment = oldest + limits.hold
             if !sources[index].isLive { moment = max(moment, sources[index].heard + limits.patience) }
             latest = max(latest ?? moment, moment)
@@ -177,7 +176,7 @@ package struct TopicMerge: Sendable {
         return latest
     }
 
-    /// When the first of the events that wait came.
+    /// When the first waiting event arrived.
     private func oldestArrival() -> ContinuousClock.Instant? {
         var oldest: ContinuousClock.Instant?
         for index in sources.indices where !sources[index].isEmpty {
@@ -198,7 +197,7 @@ package struct TopicMerge: Sendable {
         while let source = earliest() { releaseFirst(of: source) }
     }
 
-    /// The stream was made anew, or has lost its newest messages: sequences come again, and what they meant is over.
+    /// The stream was recreated, or has lost its newest messages: sequences are assigned again.
     private mutating func beginAnew() {
         releaseAll()
         newest = 0
@@ -207,7 +206,7 @@ package struct TopicMerge: Sendable {
 }
 
 extension TopicMerge {
-    /// The place of a message in the stream; nil for an event that is none.
+    /// The sequence of a message; nil for another event.
     private static func sequence(of event: TopicEvent) -> UInt64? {
         switch event {
         case .message(let message): message.sequence
@@ -223,8 +222,7 @@ extension TopicMerge {
         let bytes: Int
     }
 
-    /// Distinguishes a message from all others. A stream that is made anew uses its sequences again, but hardly with
-    /// the same identifiers.
+    /// Identifies a message. A recreated stream assigns its sequences again, but hardly with the same identifiers.
     private struct Place: Hashable, Sendable {
         let sequence: UInt64
         let id: String
@@ -238,15 +236,15 @@ extension TopicMerge {
     }
 
     private struct Source: Sendable {
-        /// Nothing that it still brings has a sequence up to this one.
+        /// Nothing up to this sequence will be delivered any more.
         var passed: UInt64 = 0
-        /// Whether it has delivered all that was stored when its connection was made.
+        /// Whether it has delivered everything stored before its connection.
         var isLive = false
         var hasEnded = false
-        /// Whether another subscription has already reported that the stream was made anew.
+        /// Whether another subscription has already reported the stream's recreation.
         var knowsOfRestart = false
         var heard: ContinuousClock.Instant
-        /// What it has brought and has not gone.
+        /// Events that were not released yet.
         private var queue: Deque<Entry> = []
         private(set) var bytes = 0
 
@@ -255,7 +253,7 @@ extension TopicMerge {
         var count: Int { queue.count }
         var isEmpty: Bool { queue.isEmpty }
         var firstSequence: UInt64? { queue.first?.sequence }
-        /// When the first event came. There has to be one.
+        /// When the first event arrived. There must be one.
         var firstArrival: ContinuousClock.Instant { queue[0].arrival }
 
         mutating func append(_ entry: Entry) {
@@ -264,14 +262,14 @@ extension TopicMerge {
             passed = entry.sequence
         }
 
-        /// Takes the first event. There has to be one.
+        /// Removes the first event. There must be one.
         mutating func removeFirst() -> Entry {
             let entry = queue.removeFirst()
             bytes -= entry.bytes
             return entry
         }
 
-        /// Whether something may come from here that lies between two sequences.
+        /// Whether it may still deliver something between two sequences.
         func mayBring(between lower: UInt64, and upper: UInt64) -> Bool {
             guard isEmpty, !hasEnded, upper > 0 else { return false }
             return max(passed, lower) < upper - 1
