@@ -48,8 +48,8 @@ public final class NATSConnection: Sendable {
             let number = isNumber ? try? SocketAddress(ipAddress: host, port: port) : nil
             (number.map { bootstrap.connect(to: $0) } ?? bootstrap.connect(host: host, port: port))
                 .assumeIsolated()
-                // A host may have several addresses: only the first socket to connect gets the handler, before
-                // anything is read from it.
+                // A host may have several addresses: only the first socket to connect gets the handler, before anything
+                // is read from it.
                 .flatMapThrowing { channel in
                     try attempt.begin(in: channel) {
                         if let failure { try ProxyTunnel.begin(failure, in: channel) }
@@ -254,7 +254,7 @@ public final class NATSConnection: Sendable {
     /// Sends a request and waits for one answer over the connection's shared inbox. The timeout is accurate to 50 ms.
     ///
     /// - Throws: `noResponders` at once if the subject has no subscriber, `timeout`, `publishNotPermitted`,
-    ///   `cancelled` …
+    ///   or `cancelled`, among others.
     public func request(
         _ payload: ByteBuffer, to subject: String, headers: NATSHeaders? = nil, timeout: Duration = .seconds(5)
     ) async throws(NATSError) -> NATSMessage {

@@ -4,8 +4,8 @@ enum ServerErrorText: Equatable {
     case fatal(NATSError)
     /// A publish was refused; the connection stays open.
     case publishRefused(subject: String)
-    /// A subscription was refused or removed; the connection stays open. Newer servers send its number when a change
-    /// of permissions removes it.
+    /// A subscription was refused or removed; the connection stays open. Newer servers send its number when a change of
+    /// permissions removes it.
     case subscriptionRefused(subject: String, queue: String?, sid: UInt64?)
     /// Something else was refused; the connection stays open.
     case notice(NATSError)

@@ -78,8 +78,8 @@ struct PlainSession {
             }
         }
         defer { watcher.cancel() }
-        let isNothingNamed = topics.isEmpty && configuration.settings.join.isEmpty && !store.keepsMessages
-        apply(.start(topics: isNothingNamed ? [ChatModel.firstTopic] : topics, keeps: store.keepsMessages))
+        let isNothingNamed = topics.isEmpty && configuration.settings.join.isEmpty && !store.isFile
+        apply(.start(topics: isNothingNamed ? [ChatModel.firstTopic] : topics, keeps: store.isFile))
         engine.start(connector, configuration)
         readInput()
         var deadline: ContinuousClock.Instant?
@@ -107,7 +107,7 @@ struct PlainSession {
         }
         // Refused messages come first: unlike waiting ones, no later run sends them.
         if let failure = refusals.failure ?? model.connectionGivenUp { throw failure }
-        let keeps = model.network.opening == nil ? model.network.keepsOutbox : store.keepsOutbox
+        let keeps = model.network.opening == nil ? model.network.keepsOutbox : store.isFile
         guard hasEnded, let undone = model.undone(keeps: keeps) else { return }
         throw CommandFailure(model.network.status.codeOfEnd, undone + model.network.status.hindrance)
     }

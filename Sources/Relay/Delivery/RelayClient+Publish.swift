@@ -100,8 +100,7 @@ extension RelayClient {
     }
 
     /// Like ``enqueueLine(topic:text:from:writtenAt:id:mayBeStored:keepsRefused:)``, keeping a refused line, but
-    /// returns
-    /// before the line is on the disk (``outboxKept()``).
+    /// returns before the line is on the disk (``outboxKept()``).
     package nonisolated(nonsending) func submitLine(
         topic: String, text: String, from name: String?, writtenAt time: Timestamp, id: String, mayBeStored: Bool
     ) async throws(RelayError) {
@@ -181,8 +180,7 @@ extension RelayClient {
     }
 
     /// Like ``enqueueLetter(to:postbox:subject:text:id:keepsRefused:)``, keeping a refused letter, but returns before
-    /// the
-    /// letter is on the disk (``outboxKept()``).
+    /// the letter is on the disk (``outboxKept()``).
     package nonisolated(nonsending) func submitLetter(
         to recipient: String, postbox: String, subject: String?, text: String, id: String
     ) async throws(RelayError) {

@@ -1,6 +1,5 @@
 // Decoded values take more memory than they had bytes: an element of a single byte becomes a value of its own. Limits
-// in
-// bytes count messages by this size. It is computed for each message that arrives, so elements are visited in place:
+// in bytes count messages by this size. It is computed for each message that arrives, so elements are visited in place:
 // taking one out would copy it.
 
 extension MessageValue {

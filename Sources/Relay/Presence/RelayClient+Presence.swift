@@ -29,8 +29,7 @@ extension RelayClient {
     ///
     /// Others see it for ``PresencePolicy/typingLifetime`` (``PresentUser/isTyping``), so that it also ends if the
     /// person just stops. While the calls continue it is repeated at most every ``PresencePolicy/typingInterval``. It
-    /// is
-    /// sent only where the user appears (``appear(in:)``) and only with a connection, never later.
+    /// is sent only where the user appears (``appear(in:)``) and only with a connection, never later.
     ///
     /// - Parameter topic: Where the person types; nil once the line was sent or discarded.
     /// - Throws: ``RelayError/invalidTopic(_:)`` for an invalid topic or one with wildcards.

@@ -4,11 +4,10 @@ import NIOPosix
 // Received messages are stored in the local store, if that is a file, and read from it without a connection.
 extension RelayClient {
     /// Whether received messages are stored.
-    var keepsMessages: Bool { configuration.store.keepsMessages }
+    var keepsMessages: Bool { configuration.store.isFile }
 
     /// Opens the local store on a thread that may block, and reports the outcome. The outbox is restored before
-    /// anything
-    /// else uses the store.
+    /// anything else uses the store.
     ///
     /// - Returns: The store; nil without one, or if it cannot be opened.
     func beginOpeningStore() -> Task<LocalStore?, Never> {
@@ -56,9 +55,8 @@ extension RelayClient {
     }
 
     /// A topic's messages on this machine, connected or not: the newest ones before a place in the stream, received by
-    /// a
-    /// subscription or by `history`, oldest first. Waits only for the local store to open. A message may take 100 ms to
-    /// appear here.
+    /// a subscription or by `history`, oldest first. Waits only for the local store to open. A message may take 100 ms
+    /// to appear here.
     ///
     /// - Parameters:
     ///   - topic: A topic or pattern, as it was subscribed to.

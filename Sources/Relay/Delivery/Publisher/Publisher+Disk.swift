@@ -38,7 +38,7 @@ extension Publisher {
         private static let delay = Duration.milliseconds(100)
 
         init(_ location: LocalStore.Location, _ choice: Set<String>?) {
-            isOn = location.keepsOutbox
+            isOn = location.isFile
             self.choice = choice
         }
 

@@ -134,7 +134,7 @@ final class Publisher: StorageObserver {
     ) {
         state = NIOLockedValueBox(State(delivery: Delivery(policy: policy), disk: Disk(location, choice)))
         self.maximumMessageBytes = maximumMessageBytes
-        mayKeep = location.keepsOutbox
+        mayKeep = location.isFile
         (self.clock, self.log) = (DeliveryClock(clock), log)
     }
 

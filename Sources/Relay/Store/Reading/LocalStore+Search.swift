@@ -185,8 +185,8 @@ private struct StoreSearch {
 
     /// Searches the newest messages first if a term that is only a prefix is frequent.
     ///
-    /// SQLite returns the messages with a complete word one by one, from either end. For a prefix it first collects
-    /// all matches: among a million messages, half of which match, that takes 40 to 130 ms for each such term. A prefix
+    /// SQLite returns the messages with a complete word one by one, from either end. For a prefix it first collects all
+    /// matches: among a million messages, half of which match, that takes 40 to 130 ms for each such term. A prefix
     /// that is frequent among the newest messages is left out of the query, and applied in memory to what the other
     /// terms find: a hundred hits are then among the newest few hundred messages.
     ///

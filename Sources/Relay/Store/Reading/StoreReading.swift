@@ -49,8 +49,7 @@ struct StoreReading {
     }
 
     /// The part of a stream's rows stored between two moments, both included. A server stores in the order of its
-    /// clock,
-    /// so that a binary search finds each end: some forty lookups, a millisecond among a million messages.
+    /// clock, so that a binary search finds each end: some forty lookups, a millisecond among a million messages.
     func part(
         of rows: ClosedRange<Int64>, from start: Timestamp?, through end: Timestamp?
     ) throws -> Range<Int64> {
@@ -101,8 +100,7 @@ struct StoreReading {
     /// The first or the last rows of some topics, or of all, within bounds, in that direction.
     ///
     /// Each topic is asked only for rows that can still be among the result, so that thousands of topics cost one
-    /// lookup
-    /// each.
+    /// lookup each.
     func rows(
         of topics: [Int64]?, in bounds: ClosedRange<Int64>, newestFirst: Bool, limit: Int
     ) throws -> [Int64] {

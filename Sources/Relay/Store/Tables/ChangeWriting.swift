@@ -215,8 +215,7 @@ extension StoreChange {
     ) throws {
         let last = Int64(clamping: min(sequence, RowNumber.sequences - 1))
         // All subscriptions to the stream notice this, one by one. The first sets all cursors back, and may have
-        // received
-        // newer messages by now, which the others must not move aside.
+        // received newer messages by now, which the others must not move aside.
         let cursor = try Int64.fetchOne(
             database, sql: "SELECT sequence FROM cursors WHERE name = ? AND stream = ? AND incarnation = ?",
             arguments: [name] + stream.arguments)

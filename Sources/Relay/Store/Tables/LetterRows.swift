@@ -133,8 +133,7 @@ enum LetterRows {
     }
 
     /// The incarnation of the postbox whose letters are stored; nil without any. A recreated one shares nothing with
-    /// the
-    /// previous ones.
+    /// the previous ones.
     static func incarnation(_ database: Database) throws -> Int64? {
         let sql = "SELECT max(incarnation) FROM letters WHERE direction = 0 AND incarnation > 0"
         return try Int64.fetchOne(database, sql: sql)

@@ -149,9 +149,8 @@ enum StoreSchema {
 /// A message's key in the store: its stream's number and its sequence in one integer.
 ///
 /// SQLite stores a table in the order of such a key without a separate index, and the search index uses it too. A key
-/// of
-/// two columns needs a second tree: a million rows of 224 bytes were written at 203,000 rows a second of processor time
-/// with one, and at 222,000 with this, and a page is found by a single lookup.
+/// of two columns needs a second tree: a million rows of 224 bytes were written at 203,000 rows a second of processor
+/// time with one, and at 222,000 with this, and a page is found by a single lookup.
 ///
 /// The stream's number takes 15 bits and the sequence 48: at a million messages a second a stream reaches its end after
 /// nine years.

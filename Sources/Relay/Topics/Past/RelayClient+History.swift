@@ -6,8 +6,7 @@ extension RelayClient {
     private static let partBytes = 64 << 20
 
     /// Messages of a topic within a time range, oldest first, in parts. While not connected these are the messages of
-    /// the
-    /// local store, or none if that is no file, like RelayX's call.
+    /// the local store, or none if that is no file, like RelayX's call.
     ///
     /// Messages that the local store has without holes are read from it, and only the others are requested from the
     /// network and then stored.
@@ -25,8 +24,7 @@ extension RelayClient {
     /// - Returns: The messages, at least one, but no more than fit into `bytes`; ``TopicHistory/next`` leads to the
     ///   others.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, or
-    ///   the
-    ///   network's refusal.
+    ///   the network's refusal.
     public func history(
         topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, after sequence: UInt64? = nil,
         withPayload: Bool = false, bytes: Int = 64 << 20
@@ -50,8 +48,7 @@ extension RelayClient {
     ///   - limit: The most messages, 1 to 10,000.
     ///   - withPayload: As for ``messages(topic:from:withPayload:onScreenOnly:)``.
     /// - Throws: ``RelayError/invalidArgument(_:)``, also, while connected, for a start after the stream's next
-    ///   message;
-    ///   ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, or the network's refusal.
+    ///   message; ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, or the network's refusal.
     public func history(
         topic: String, from first: UInt64, through last: UInt64? = nil, limit: Int = 1_000, withPayload: Bool = false
     ) async throws(RelayError) -> TopicHistory {
@@ -72,8 +69,7 @@ extension RelayClient {
     /// - Returns: The messages. If the stream was recreated since, they are its first ones, and
     ///   ``TopicHistory/isRestarted`` is true.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, or
-    ///   the
-    ///   network's refusal.
+    ///   the network's refusal.
     public func history(
         topic: String, behind place: KeptPlace, limit: Int = 1_000, withPayload: Bool = false
     ) async throws(RelayError) -> TopicHistory {
@@ -129,8 +125,7 @@ extension RelayClient {
     }
 
     /// How often reading a part continues over another connection after the server has cut off the previous one, and
-    /// how
-    /// long to wait for that connection.
+    /// how long to wait for that connection.
     private static let cuts = 8
     private static let patience = Duration.seconds(30)
 

@@ -26,8 +26,7 @@ struct StreamSource: Sendable {
     var make: (@Sendable () async -> Void)?
 
     /// The messages from a sequence on, and how many match after them: read without a consumer if the server has
-    /// batches
-    /// and the user may read the entire stream.
+    /// batches and the user may read the entire stream.
     func page(
         from sequence: UInt64, limit: Int, bytes: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
@@ -97,8 +96,7 @@ struct StreamSource: Sendable {
     }
 
     /// The newest messages of a part of the stream: the requested number, or fewer if they exceed the bytes, but at
-    /// least
-    /// one.
+    /// least one.
     ///
     /// - Parameters:
     ///   - count: The most messages.

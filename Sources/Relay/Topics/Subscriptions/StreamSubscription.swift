@@ -339,8 +339,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
             var part = take(&arrived, of: stream, &progress)
             if let keeping, let last = progress.last, last != passed {
                 // Stored before the reader gets them: whatever was on a screen can be shown again. Messages without
-                // room
-                // in the store are missing from its complete parts; repetitions, which are not stored, are not.
+                // room in the store are missing from its complete parts; repetitions, which are not stored, are not.
                 let changes = progress.takeChanges(
                     of: keeping.name, behind: passed, first: part.kept.first?.place.sequence ?? last,
                     through: KeptPlace(stream: stream, sequence: last))

@@ -5,8 +5,7 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     /// The operation, for errors.
     var operation: String
     /// The event for a stored message, from its payload, the stream's incarnation, and whether the message was missed
-    /// at
-    /// first; and a hash that only the message and its repetitions share, if known.
+    /// at first; and a hash that only the message and its repetitions share, if known.
     var message:
         @Sendable (
             StoredMessage, _ payload: UnsafeRawBufferPointer, _ incarnation: UInt64, _ isRecovered: Bool
@@ -40,8 +39,7 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
 /// News of a subscription for its reader.
 package enum SubscriptionNews<Event: Sendable>: Sendable {
     /// Events in order, with their total size in bytes. A batch stays together on its way to the reader, so that none
-    /// is
-    /// copied.
+    /// is copied.
     case events([Event], bytes: Int)
     /// The following messages were stored before the present connection, until `live`.
     case catchingUp

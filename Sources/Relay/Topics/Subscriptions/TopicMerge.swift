@@ -5,13 +5,11 @@ import DequeModule
 ///
 /// The earliest event at hand is released once nothing earlier can arrive: each of the other subscriptions has a later
 /// one at hand, has passed that sequence, or has ended. A subscription that is catching up is awaited, and reports up
-/// to
-/// where it has delivered everything. So messages stored before a connection are in order, however the subscriptions
+/// to where it has delivered everything. So messages stored before a connection are in order, however the subscriptions
 /// take turns.
 ///
 /// New messages arrive over each subscription at any time, and an idle subscription reports nothing. For these, an
-/// event
-/// waits for ``Limits/hold`` and no longer; an even later one is released at once, out of order.
+/// event waits for ``Limits/hold`` and no longer; an even later one is released at once, out of order.
 package struct TopicMerge: Sendable {
     /// How long events wait, and how many.
     package struct Limits: Hashable, Sendable {
