@@ -90,8 +90,7 @@ final class OutboundBuffer: Sendable {
     func ended() -> Bool {
         state.withLockedValue { state in
             state.writesInFlight -= 1
-            defer { state.isHeld = false }
-            return state.isHeld
+            return exchange(&state.isHeld, with: false)
         }
     }
 
@@ -100,8 +99,7 @@ final class OutboundBuffer: Sendable {
             state.unwritten -= bytes
             state.written += bytes
             guard state.unwritten < highWaterMark / 2, !state.drainWaiters.isEmpty else { return [] }
-            defer { state.drainWaiters = [] }
-            return state.drainWaiters
+            return exchange(&state.drainWaiters, with: [])
         }
         for waiter in waiters { waiter.fulfil(.success(())) }
     }
@@ -126,8 +124,7 @@ final class OutboundBuffer: Sendable {
         let waiters = state.withLockedValue { state -> [Completion<Result<Void, NATSError>>] in
             if state.closedBy == nil { state.closedBy = error }
             state.buffer = ByteBuffer()
-            defer { state.drainWaiters = [] }
-            return state.drainWaiters
+            return exchange(&state.drainWaiters, with: [])
         }
         for waiter in waiters { waiter.fulfil(.failure(error)) }
     }

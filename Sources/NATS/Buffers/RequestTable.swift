@@ -188,8 +188,7 @@ final class RequestTable: Sendable {
     private func end(_ error: NATSError, _ change: (inout State) -> Void) {
         let entries = state.withLockedValue { state -> [Entry] in
             change(&state)
-            defer { state.entries = [:] }
-            return Array(state.entries.values)
+            return Array(exchange(&state.entries, with: [:]).values)
         }
         for entry in entries { entry.asker.answer(.failure(error)) }
     }

@@ -340,9 +340,7 @@ private struct WaitingReader {
     /// Keeps the timer of the alarm. Returns the timer to cancel: the previous one, or this one if the alarm has rung
     /// since, was set to an earlier moment, or is not needed any more.
     mutating func keep(_ timer: Scheduled<Void>, for moment: NIODeadline) -> Scheduled<Void>? {
-        guard alarm == moment else { return timer }
-        defer { self.timer = timer }
-        return self.timer
+        alarm == moment ? exchange(&self.timer, with: timer) : timer
     }
 
     /// Removes the reader, to wake it, and the timer, which is not needed any more.

@@ -82,10 +82,7 @@ struct PresenceAnnouncement: Sendable {
     mutating func setTyping(
         in topic: String?, at now: ContinuousClock.Instant
     ) -> ContinuousClock.Instant? {
-        guard let topic else {
-            defer { typing = nil }
-            return typing == nil ? nil : now
-        }
+        guard let topic else { return exchange(&typing, with: nil).map { _ in now } }
         if let typing, typing.topic == topic {
             let due = typing.marked + PresencePolicy.typingInterval
             guard now >= due else { return due - Self.typingEarliness <= now ? due : nil }
@@ -105,8 +102,7 @@ struct PresenceAnnouncement: Sendable {
 
     /// The entries to write when the user disappears.
     mutating func withdrawal() -> [Write] {
-        defer { written = [:] }
-        return written.keys.sorted().map { Write(topic: $0) }
+        exchange(&written, with: [:]).keys.sorted().map { Write(topic: $0) }
     }
 
     /// Whether the network grants a topic.

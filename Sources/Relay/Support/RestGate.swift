@@ -14,9 +14,7 @@ final class RestGate: Sendable {
     func set(isOpen: Bool) {
         let waiter = state.withLockedValue { state -> Completion<Void>? in
             state.isOpen = isOpen
-            guard isOpen else { return nil }
-            defer { state.waiter = nil }
-            return state.waiter
+            return isOpen ? exchange(&state.waiter, with: nil) : nil
         }
         waiter?.fulfil(())
     }

@@ -27,11 +27,7 @@ final class RouteSocket: Sendable {
         source.base.setEventHandler {
             // A broken socket would fire forever.
             guard Self.drain(descriptor) else { return source.base.cancel() }
-            let isFirst = isBurst.withLockedValue { isBurst in
-                defer { isBurst = true }
-                return !isBurst
-            }
-            guard isFirst else { return }
+            guard isBurst.withLockedValue({ !exchange(&$0, with: true) }) else { return }
             queue.asyncAfter(deadline: .now() + Self.burst) {
                 isBurst.withLockedValue { $0 = false }
                 if !source.base.isCancelled { changed() }

@@ -25,8 +25,7 @@ struct SilenceMachine {
     /// Bytes arrived; returns whether that ended a silence.
     mutating func heard() -> Bool {
         hasHeard = true
-        defer { isSilent = false }
-        return isSilent
+        return exchange(&isSilent, with: false)
     }
 
     /// No answer is awaited, or this side could not hear one: the time starts again.

@@ -39,10 +39,7 @@ public final class NotificationSource: LifecycleSource {
 
     /// Stops observing.
     public func end() {
-        let ended = observers.withLockedValue { observers in
-            defer { observers = [] }
-            return observers
-        }
+        let ended = observers.withLockedValue { exchange(&$0, with: []) }
         for observer in ended { center.removeObserver(observer.token) }
     }
 }

@@ -60,8 +60,7 @@ struct SleepGauge: Sendable {
     ///
     /// - Returns: How long the machine slept since the last one; nil if it did not.
     mutating func take(_ reading: Reading) -> Duration? {
-        defer { last = reading }
-        guard let earlier = last else { return nil }
+        guard let earlier = exchange(&last, with: reading) else { return nil }
         let asleep = (reading.continuous - earlier.continuous) - (reading.suspending - earlier.suspending)
         return asleep >= Self.shortest ? asleep : nil
     }

@@ -146,8 +146,7 @@ package struct OutboxJournal: Sendable {
             hasUnsentRows = false
         }
         underWay = Part()
-        defer { failures = 0 }
-        return failures > 0
+        return exchange(&failures, with: 0) > 0
     }
 
     /// The changes could not be written: they wait again, except for messages with newer changes.

@@ -35,7 +35,6 @@ struct ResentMessages: Sendable {
 
     /// Returns the list and empties it.
     mutating func take() -> [ResentMessage] {
-        defer { self = ResentMessages() }
-        return messages
+        exchange(&self, with: ResentMessages()).messages
     }
 }

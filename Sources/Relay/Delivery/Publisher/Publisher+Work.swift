@@ -172,8 +172,7 @@ extension Publisher {
     private func answered(_ answer: Answer) {
         let isFirst = answers.withLockedValue { answers in
             answers.waiting.append(answer)
-            defer { answers.isTaken = true }
-            return !answers.isTaken
+            return !exchange(&answers.isTaken, with: true)
         }
         if isFirst { Task { [weak self] in self?.takeAnswers() } }
     }

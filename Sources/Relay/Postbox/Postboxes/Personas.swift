@@ -52,8 +52,7 @@ struct Personas: Sendable {
 
     /// Whether to ask the network while no letter waits: unless it is being asked already.
     mutating func beginAskingAside() -> Bool {
-        defer { isAskedAside = true }
-        return !isAskedAside
+        !exchange(&isAskedAside, with: true)
     }
 
     /// It has answered or timed out.
