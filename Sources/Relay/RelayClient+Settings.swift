@@ -1,6 +1,5 @@
 // A client's settings and time limits.
 extension RelayClient {
-    /// The settings of a client.
     struct Settings: Sendable {
         var configuration: RelayConfiguration
         /// Whether the client knows its servers, so that it may connect.

@@ -180,7 +180,6 @@ final class RequestTable: Sendable {
         end(.timeout("a request whose answer the server does not permit")) { $0.refusal = error }
     }
 
-    /// The server has accepted the answers' subscription.
     func permit() { state.withLockedValue { $0.refusal = nil } }
 
     func close(_ error: NATSError) { end(error) { $0.closedBy = $0.closedBy ?? error } }

@@ -143,7 +143,6 @@ package final class ConnectionLink<Owner: ConnectionOwner>: Sendable {
     }
 }
 
-/// The failure of a dial or of its connection.
 struct LinkFailure: Sendable {
     let reason: ConnectionReason
     /// The longest wait before the next attempt; nil leaves that to the policy.

@@ -75,7 +75,6 @@ final class Login {
         signIn.credentials.isMissing ? askProvider(for: client) : nil
     }
 
-    /// Asks the provider once.
     func renewCredentials(generation: UInt64, for client: isolated RelayClient) {
         renewal?.cancel()
         guard let request = askProvider(for: client) else {

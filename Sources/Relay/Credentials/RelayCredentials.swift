@@ -2,7 +2,6 @@ import NATS
 
 /// The credentials of a client. Created before any network access; never printed.
 public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The form presented to the server.
     let authentication: Authentication
     /// The user's name, if the credentials contain it. Nil, too, if another network's token has a name that no user can
     /// have here; ``RelayConfiguration/user`` then names the user.

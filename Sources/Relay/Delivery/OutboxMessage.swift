@@ -59,9 +59,7 @@ public final class OutboxMessage: Sendable, Identifiable {
         (self.mayBeStored, self.isInDoubt, self.unsigned) = (mayBeStored, isInDoubt || mayBeStored, unsigned)
     }
 
-    /// Whether its destination is a topic.
     var isOnTopic: Bool { if case .topic = destination { true } else { false } }
-    /// Whether its destination is a key.
     var isOnKey: Bool { if case .key = destination { true } else { false } }
 
     /// The message for another submission. Only one to a topic is looked for: a postbox is readable by its owner only,

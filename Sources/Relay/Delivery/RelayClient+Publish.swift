@@ -217,7 +217,6 @@ extension RelayClient {
 
     // MARK: Steps
 
-    /// The pending publish of a new message.
     nonisolated func newPublish(_ id: String?) -> PendingPublish {
         PendingPublish(id: id ?? Self.newID(), publisher.clock)
     }

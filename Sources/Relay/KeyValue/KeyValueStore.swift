@@ -229,7 +229,6 @@ enum KeyGrammar {
     /// Keys are part of subjects, which must fit into one line of the protocol.
     static let maximumBytes = 1_024
 
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for an invalid key.
     static func check(key: String) throws(RelayError) {
         guard key.utf8.count <= maximumBytes, KeyValueBucket.isKey(key) else {
             throw .invalidArgument(
@@ -237,7 +236,6 @@ enum KeyGrammar {
         }
     }
 
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for an invalid pattern.
     static func check(pattern: String) throws(RelayError) {
         let parts = pattern.split(separator: ".", omittingEmptySubsequences: false)
         let last = parts.count - 1

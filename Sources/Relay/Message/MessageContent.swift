@@ -72,7 +72,6 @@ public enum MessageContent: Hashable, Sendable {
         }
     }
 
-    /// Adds the sender's name.
     mutating func sign(as user: String) {
         switch self {
         case .line(var line):

@@ -7,7 +7,6 @@ extension String {
 }
 
 extension Hasher {
-    /// Hashes a text by its bytes.
     package mutating func combine(bytesOf text: String) {
         var text = text
         text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }

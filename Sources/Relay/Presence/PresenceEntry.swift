@@ -8,16 +8,13 @@ import NATS
 /// `"typing":true` while the person types there. Other fields are ignored.
 struct PresenceEntry: Hashable, Sendable {
     static let bucket = NetworkNames.presence
-    /// The stream that holds it.
     static let stream = NetworkNames.stream(ofBucket: bucket)
-    /// The largest value accepted.
     static let maximumBytes = 2_048
 
     var user: String
     var device: String
     /// Nil if the device has left.
     var presence: Presence?
-    /// Whether the person is typing a line for the topic.
     var isTyping: Bool
 
     static func subject(user: String, device: String, topic: String) -> String {

@@ -31,7 +31,6 @@ struct PresenceMachine: Sendable {
         }
     }
 
-    /// The circumstances of a decision.
     struct Circumstances: Sendable {
         var now: ContinuousClock.Instant
         /// The signed-in user; nil if unknown.

@@ -3,7 +3,6 @@ import NIOPosix
 
 // Received messages are stored in the local store, if that is a file, and read from it without a connection.
 extension RelayClient {
-    /// Whether received messages are stored.
     var keepsMessages: Bool { configuration.store.isFile }
 
     /// Opens the local store on a thread that may block, and reports the outcome. The outbox is restored before

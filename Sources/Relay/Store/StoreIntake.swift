@@ -30,7 +30,6 @@ package struct StoreBatching: Hashable, Sendable {
 /// What a person has read or typed does not wait for others: a mark is committed with the messages before it, and never
 /// ahead of them. Messages are indexed for search once nothing else waits.
 struct StoreIntake: Sendable {
-    /// The content of one transaction.
     struct Batch: Hashable, Sendable {
         /// Messages of topics, in the parts in which they arrived.
         private(set) var parts: [[KeptMessage]] = []
@@ -63,7 +62,6 @@ struct StoreIntake: Sendable {
         }
     }
 
-    /// The next step.
     enum Step: Hashable, Sendable {
         /// Nothing to do, or someone else is doing it or will.
         case nothing
@@ -84,7 +82,6 @@ struct StoreIntake: Sendable {
     private var isBusy = false
     /// When the oldest waiting item arrived.
     private var since: ContinuousClock.Instant?
-    /// When the previous batch was written.
     private var lastWritten: ContinuousClock.Instant?
     /// When the next call is due.
     private var alarm: ContinuousClock.Instant?
@@ -110,7 +107,6 @@ struct StoreIntake: Sendable {
     /// How many batches are not stored yet: the one being written, and the next one.
     var batches: Int { (underWay.rows > 0 ? 1 : 0) + (waiting.rows > 0 ? 1 : 0) }
 
-    /// Whether there is room for more.
     var hasRoom: Bool {
         waiting.rows + underWay.rows < rules.maximumRows && waiting.bytes + underWay.bytes < rules.maximumBytes
     }
@@ -158,7 +154,6 @@ struct StoreIntake: Sendable {
 
     // MARK: Going
 
-    /// The next step.
     mutating func next(at now: ContinuousClock.Instant) -> Step {
         if let alarm, alarm <= now { self.alarm = nil }
         guard !isBusy else { return .nothing }

@@ -31,7 +31,6 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
         /// The number of elements taken so far, and the last waiting element of each key, counted from the first ever.
         var taken = 0
         var open: [String: Int] = [:]
-        /// The total weight of the waiting elements.
         var waiting = ChannelWeight(count: 0)
         /// Added as soon as there is room.
         var late: Element?
@@ -83,7 +82,6 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
     /// Whether a writer must wait for the reader.
     var isFull: Bool { state.withLockedValue { isFull($0) } }
 
-    /// The total weight of the waiting elements.
     package var waiting: ChannelWeight { state.withLockedValue(\.waiting) }
 
     private func isFull(_ state: State) -> Bool {

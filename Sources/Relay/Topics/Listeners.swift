@@ -18,7 +18,6 @@ struct OwnedListener: @unchecked Sendable {
     let listener: any MessageListener
 }
 
-/// The registered listeners.
 struct Listeners: Sendable {
     /// A listener with the task that feeds it; system events need none.
     struct Entry: Sendable {
@@ -68,7 +67,6 @@ struct Listeners: Sendable {
         entries.filter { $0.value.topic == event.topic }.sorted { $0.key < $1.key }.map(\.value.owned.listener)
     }
 
-    /// Removes all listeners of topics.
     mutating func endTopics() {
         for (key, entry) in entries where entry.task != nil { remove(key) }
     }
@@ -79,7 +77,6 @@ struct Listeners: Sendable {
         tokens.append(WeakToken(token: token))
     }
 
-    /// Cancels the remembered tokens.
     mutating func cancelTokens() {
         for entry in tokens { entry.token?.cancel() }
         tokens = []

@@ -113,7 +113,6 @@ struct OwnMessages: Sendable {
     let user: @Sendable () -> String?
     let publisher: Publisher
 
-    /// Whether a message is the user's own.
     func holds(_ stored: StoredMessage, _ read: TopicMessage) -> Bool {
         guard let from = read.from, let user = self.user(), from.isSame(as: user) else { return false }
         return publisher.isOwn(read.id, on: stored.subject, under: stored.headers["Nats-Msg-Id"])

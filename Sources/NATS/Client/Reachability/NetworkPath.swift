@@ -55,7 +55,6 @@ struct NetworkPath: Sendable, Hashable {
         return ways == previous.ways && wayAddresses == previous.wayAddresses ? nil : .changed
     }
 
-    /// Whether any of the servers is on another machine.
     static func needsRoute(_ servers: [ServerAddress]) -> Bool { servers.contains { !isLoopback($0.host) } }
 
     private static func isLoopback(_ host: String) -> Bool {

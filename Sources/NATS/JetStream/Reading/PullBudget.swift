@@ -47,8 +47,8 @@ struct PullBudget {
         next = self.usual
     }
 
-    /// The size of a message as the server counts it.
     @inline(__always)
+    /// The size of a message as the server counts it.
     static func size(of message: NATSMessage) -> Int {
         message.content.readableBytes + message.subject.utf8.count + (message.reply?.utf8.count ?? 0)
     }

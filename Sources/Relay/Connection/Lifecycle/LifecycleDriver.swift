@@ -32,7 +32,6 @@ final class LifecycleDriver {
         for source in sources { source.end() }
     }
 
-    /// Whether the background has suspended the connection.
     var isSuspended: Bool { machine.isSuspended }
 
     // MARK: The user and the connection

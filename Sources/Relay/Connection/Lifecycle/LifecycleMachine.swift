@@ -81,7 +81,6 @@ package struct LifecycleMachine: Sendable {
         case resting
     }
 
-    /// The policy for the background.
     package private(set) var policy: LifecyclePolicy
     /// How long the server waits for a silent client.
     package let patience: Duration
@@ -116,7 +115,6 @@ package struct LifecycleMachine: Sendable {
 
     package var isActive: Bool { if case .foreground = place { true } else { false } }
 
-    /// Whether the background has suspended the connection.
     package var isSuspended: Bool { if case .background(_, .suspended) = place { true } else { false } }
 
     private var grace: ContinuousClock.Instant? {

@@ -30,7 +30,6 @@ public protocol LifecycleSource: AnyObject, Sendable {
     /// - Returns: The event since the last poll, if any.
     func look() -> LifecycleEvent?
 
-    /// Stops reporting.
     func end()
 }
 

@@ -18,7 +18,6 @@ extension Delivery {
     /// host needs as long to restart.
     static let silentRefusals = 7
 
-    /// The server answered some publishes.
     package mutating func answered(
         _ answers: some Sequence<(id: String, result: Result<PublishAcknowledgement, NATSError>)>,
         at now: ContinuousClock.Instant
@@ -122,7 +121,6 @@ extension Delivery {
         return actions
     }
 
-    /// The search for a late message has ended.
     package mutating func lookedUp(id: String, _ finding: Finding, at now: ContinuousClock.Instant) -> [Action] {
         guard let entry = entry(underWay: id) else { return [] }
         var actions: [Action] = []
@@ -137,7 +135,6 @@ extension Delivery {
         return actions
     }
 
-    /// The key that a message sets was looked up.
     package mutating func keyLookedUp(
         id: String, _ finding: KeyFinding, at now: ContinuousClock.Instant
     ) -> [Action] {

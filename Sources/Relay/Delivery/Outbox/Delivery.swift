@@ -7,7 +7,6 @@
 ///
 /// Each call returns the actions, in order; a driver carries them out and reports the results.
 package struct Delivery: Sendable {
-    /// An action for the driver.
     package enum Action: Hashable, Sendable {
         /// Write the message to the connection, and report the answer.
         case send(OutboxMessage)
@@ -49,14 +48,12 @@ package struct Delivery: Sendable {
     }
 
     package let policy: OutboxPolicy
-    /// Whether messages may leave.
     package private(set) var isOpen = false
     /// Bytes of payload that wait or are in flight.
     package private(set) var byteCount = 0
     /// The number of messages sent but not yet acknowledged.
     package private(set) var inFlightCount = 0
     private var inFlightBytes = 0
-    /// The number of the next message.
     package private(set) var nextNumber: UInt64 = 0
     private var placed: [String: Place] = [:]
     private var lanes = OutboxLanes()
@@ -77,7 +74,6 @@ package struct Delivery: Sendable {
     /// Whether the server reports by itself that no postbox accepts a letter.
     private var serverTellsOfRecipients = true
 
-    /// An empty outbox, closed.
     package init(policy: OutboxPolicy = .parley) {
         self.policy = policy
         pace = policy.pacing.map(OutboxPace.init)
@@ -87,9 +83,7 @@ package struct Delivery: Sendable {
 
     /// The number of messages that wait or are in flight.
     package var count: Int { placed.count }
-    /// The number of messages that wait.
     package var queuedCount: Int { count - inFlightCount }
-    /// Whether nothing waits or is in flight.
     package var isEmpty: Bool { placed.isEmpty }
     /// Whether a quarter of the room is used.
     var isFilling: Bool { count > policy.maximumMessages / 4 || byteCount > policy.maximumBytes / 4 }
@@ -98,7 +92,6 @@ package struct Delivery: Sendable {
     /// All messages that have not ended, oldest first.
     package var messages: [OutboxMessage] { lanes.entries.map(\.message) }
 
-    /// Whether a message for a destination waits or is in flight.
     package func holds(_ destination: Destination) -> Bool { lanes.holds(destination) }
 
     /// Whether a message waits or is in flight; nil if it is unknown or has ended.
@@ -106,14 +99,12 @@ package struct Delivery: Sendable {
         placed[id].map { lanes.all[$0.lane].underWay.place(of: $0.number) == nil ? .queued : .sending }
     }
 
-    /// A message that is in flight.
     package func message(underWay id: String) -> OutboxMessage? { entry(underWay: id)?.message }
 
     func entry(underWay id: String) -> OutboxEntry? {
         placed[id].flatMap { lanes.all[$0.lane].entry(underWay: $0.number) }
     }
 
-    /// The destination of a message that has not ended.
     func destination(of id: String) -> Destination? { placed[id].map { lanes.all[$0.lane].destination } }
 
     /// How often in a row the message's destination was refused.
@@ -346,7 +337,6 @@ package struct Delivery: Sendable {
         if let alarm { actions.append(.wake(at: alarm)) }
     }
 
-    /// Sends a lane's next message.
     private mutating func sendNext(of lane: Int, at now: ContinuousClock.Instant, into actions: inout [Action]) {
         let sent = lanes.all[lane].send(at: now, newestBefore: newestSequence, duplicateWindow: policy.duplicateWindow)
         guard let (late, isLate) = sent else { return }
@@ -383,7 +373,6 @@ package struct Delivery: Sendable {
 
     // MARK: Ends
 
-    /// The server stored a message.
     mutating func stored(
         _ id: String, sequence: UInt64, isDuplicate: Bool, at now: ContinuousClock.Instant,
         into actions: inout [Action]

@@ -22,10 +22,8 @@ package struct OutboxJournal: Sendable {
     private var hasUnsentRows = false
     private var failures = 0
 
-    /// An empty journal.
     package init(run: String) { self.run = run }
 
-    /// Whether nothing is to be written.
     package var isEmpty: Bool { waiting.isEmpty }
 
     /// Whether the last write failed.

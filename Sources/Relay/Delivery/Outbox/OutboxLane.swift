@@ -65,7 +65,6 @@ struct OutboxLane: Sendable {
     init(to destination: Destination) { self.destination = destination }
 
     var isEmpty: Bool { waiting.isEmpty && underWay.isEmpty }
-    /// How often in a row the lane was refused.
     var refusalCount: Int { window.refusals }
 
     func entry(underWay number: UInt64) -> OutboxEntry? { underWay.place(of: number).map { underWay[$0] } }
@@ -114,7 +113,6 @@ struct OutboxLane: Sendable {
         return (Delivery.LateMessage(message: entry.message, newestBefore: entry.newestBefore), isLate)
     }
 
-    /// Changes waiting messages.
     mutating func rewrite(_ change: (inout OutboxMessage) -> Void) {
         for index in waiting.indices { change(&waiting[index].message) }
     }
@@ -173,10 +171,8 @@ struct OutboxLane: Sendable {
         return returned
     }
 
-    /// An entry that has ended.
     typealias Removed = (entry: OutboxEntry, wasUnderWay: Bool)
 
-    /// Ends an entry.
     mutating func remove(_ number: UInt64) -> Removed? {
         if refused == number { refused = nil }
         if let entry = leaveWay(number) { return (entry, true) }

@@ -7,7 +7,6 @@ struct OutboxLanes: Sendable {
 
     private static let kept = 64
 
-    /// Whether a message for a destination waits or is in flight.
     func holds(_ destination: Destination) -> Bool { places[destination].map { !all[$0].isEmpty } ?? false }
 
     /// All messages, oldest first.

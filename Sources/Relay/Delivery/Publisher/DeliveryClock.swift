@@ -6,7 +6,6 @@ import NIOConcurrencyHelpers
 /// A caller that sends many messages waits thousands of times a second, each time with a deadline that is seconds away
 /// and hardly ever reached. So an alarm that is set outlives its wait and checks, when it rings, what is due.
 final class DeliveryClock: Sendable {
-    /// The owner of a wait.
     enum Name: Hashable, Sendable {
         /// ``Delivery``, for messages on hold.
         case delivery
@@ -47,7 +46,6 @@ final class DeliveryClock: Sendable {
         }
     }
 
-    /// Cancels the work of a name.
     func remove(_ name: Name) { state.withLockedValue { $0.waits[name] = nil } }
 
     private func setAlarm(by moment: ContinuousClock.Instant, _ state: inout State) {

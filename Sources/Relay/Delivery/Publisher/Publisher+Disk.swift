@@ -14,7 +14,6 @@ import Platform
 extension Publisher {
     /// The outbox's part of the local store.
     struct Disk {
-        /// The changes to write.
         var journal = OutboxJournal(run: RandomText.uuid())
         /// The store; nil before it is open and if this run stores nothing.
         fileprivate(set) var store: LocalStore?
@@ -26,7 +25,6 @@ extension Publisher {
         fileprivate let choice: Set<String>?
         /// Whether to write as soon as no write is in flight.
         fileprivate var isWriteDue = false
-        /// Whether a write is scheduled.
         fileprivate var isAlarmSet = false
         fileprivate var isWriting = false
         /// Callers that wait for the write in flight, and for the next one.
@@ -52,7 +50,6 @@ extension Publisher {
             return isNext || isWriting
         }
 
-        /// There is something to write.
         mutating func changed(isUrgent: Bool, _ due: inout Due) {
             guard !journal.isInTrouble else { return }
             if isUrgent { isWriteDue = true } else if !isWriteDue { setAlarm(Self.delay, &due) }
@@ -64,7 +61,6 @@ extension Publisher {
             due.writeAlarm = delay
         }
 
-        /// The scheduled write is due.
         mutating func alarmRang() { (isAlarmSet, isWriteDue) = (false, true) }
 
         /// Waiting messages may leave from now on.

@@ -10,7 +10,6 @@ extension Publisher {
         let namespace: RelayConfiguration.Namespace
         /// The key for hashing identifiers; nil if they are sent as they are.
         let messageKey: MessageKey?
-        /// The number of the connection.
         let number: UInt64
         /// The identifiers seen while looking for messages.
         let identifiers = StoredIdentifiers()

@@ -31,7 +31,6 @@ final class Publisher: StorageObserver {
         /// Called after each submission, if set.
         var whenSubmitted: (@Sendable () -> Void)?
 
-        /// Adds actions of ``Delivery``.
         mutating func take(_ actions: [Delivery.Action]) {
             note(actions)
             if due.actions.isEmpty { due.actions = actions } else { due.actions += actions }
@@ -110,7 +109,6 @@ final class Publisher: StorageObserver {
         }
     }
 
-    /// Reports the states of publishes.
     let board = StatusBoard<PublishNews>(nil, bufferedValues: 65_536)
     let state: NIOLockedValueBox<State>
     /// Hashes of messages sent without a key.
@@ -140,10 +138,8 @@ final class Publisher: StorageObserver {
 
     // MARK: Coming in
 
-    /// The number of messages that wait or are in flight.
     var count: Int { state.withLockedValue { $0.delivery.count } }
 
-    /// Whether a message for a destination waits or is in flight.
     func holds(_ destination: Destination) -> Bool {
         state.withLockedValue { $0.delivery.holds(destination) }
     }
@@ -319,7 +315,6 @@ final class Publisher: StorageObserver {
         log.sending(count)
     }
 
-    /// The connection is gone.
     func connectionLost() {
         let count = decide { state in
             let count = state.delivery.inFlightCount
@@ -385,7 +380,6 @@ final class Publisher: StorageObserver {
         return await waiter.value()
     }
 
-    /// Whether a caller waits in ``flushed()``.
     var isFlushAwaited: Bool { state.withLockedValue { !$0.flushWaiters.isEmpty } }
 
     /// Waits until everything has ended, the connection is gone or `limit` has passed.

@@ -6,7 +6,6 @@ import NIOConcurrencyHelpers
 final class StoredIdentifiers: Sendable {
     /// A part of a topic, with the sequences of its identifiers.
     struct Part: Sendable {
-        /// Its first sequence.
         let first: UInt64
         /// Whether it covers the topic's newest messages up to the search limit.
         let isFarBack: Bool
@@ -16,7 +15,6 @@ final class StoredIdentifiers: Sendable {
         fileprivate(set) var next: UInt64
         fileprivate(set) var places: [String: UInt64] = [:]
 
-        /// An empty part.
         init(from first: UInt64, isFarBack: Bool, isWhole: Bool) {
             self.first = max(1, first)
             (self.isFarBack, self.isWhole) = (isFarBack, isWhole)

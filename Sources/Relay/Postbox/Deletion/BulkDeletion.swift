@@ -13,7 +13,6 @@ public struct BulkDeletion: Error, Hashable, Sendable {
             self.error = error
         }
 
-        /// Whether there was no such message.
         package var isMissing: Bool { error == .notFound(id) }
     }
 

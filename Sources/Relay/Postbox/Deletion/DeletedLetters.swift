@@ -27,7 +27,6 @@ final class DeletedLetters: Sendable {
 
     init(clock: any Timekeeper) { self.clock = clock }
 
-    /// A letter was deleted.
     func insert(_ letter: PostboxMessageID) {
         let now = clock.now
         state.withLockedValue { state in

@@ -2,9 +2,7 @@ import NATS
 
 /// A page of a list of letters, as a value: what was asked for, and the letters found, in the list's order.
 struct LetterPage: Sendable {
-    /// The most letters on a page.
     static let maximumLimit = 100
-    /// The most bytes on a page.
     static let maximumBytes = 64 << 20
     /// How many letters to read at once when filtering locally.
     private static let atOnce = 256

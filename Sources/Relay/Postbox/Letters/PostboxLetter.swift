@@ -184,7 +184,6 @@ extension Timestamp {
 }
 
 extension PostboxLetter {
-    /// The bytes to publish.
     func encoded() -> [UInt8] {
         // Plain text and numbers always encode; the fallback preserves the text in case that ever changes.
         (try? JSONEncoder().encode(self)).map(Array.init) ?? Array(message.utf8)

@@ -101,7 +101,6 @@ public struct PostboxMessageID: Hashable, Sendable {
 /// A stored letter's recipient and sender, from its subject `postbox.<user>.<postbox>.<sender>`. The server adds the
 /// sender, so that no user can send under another name.
 struct PostboxAddress: Hashable, Sendable {
-    /// The postbox's owner.
     let user: String
     let postbox: String
     /// Nil for letters from before senders were recorded.

@@ -1,6 +1,5 @@
 /// A page of the list of a user's postboxes, as a value.
 struct PostboxPage: Sendable {
-    /// The most postboxes on a page.
     static let maximumLimit = 100
 
     /// The position of a postbox in the list, which never changes, whatever is created or deleted.

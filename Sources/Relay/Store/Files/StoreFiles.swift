@@ -35,7 +35,6 @@ final class StoreLock: Sendable {
 
     deinit { end() }
 
-    /// Releases the lock.
     func end() {
         let descriptor = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
         guard descriptor >= 0 else { return }

@@ -140,10 +140,8 @@ final class StoreTimeLimit: Sendable {
 
     init(_ duration: Duration = StoreTimeLimit.usual) { deadline = NIOLockedValueBox(.now + duration) }
 
-    /// Whether the time is over.
     var isOver: Bool { deadline.withLockedValue { $0 }.map { $0 <= .now } ?? false }
 
-    /// Removes the limit.
     func lift() { deadline.withLockedValue { $0 = nil } }
 
     /// Applies the limit to a connection, which must not outlive this object.

@@ -8,7 +8,6 @@ package struct StoreDesk: Hashable, Sendable {
     package fileprivate(set) var drafts: [String: String] = [:]
     /// The lines that the person typed, oldest first.
     package fileprivate(set) var lines: [KeptLine] = []
-    /// The ignored names.
     package fileprivate(set) var ignored: Set<String> = []
     /// The muted topics and patterns, in the order of muting.
     package fileprivate(set) var muted: [String] = []

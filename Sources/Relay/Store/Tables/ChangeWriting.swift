@@ -2,7 +2,6 @@ import GRDB
 import Platform
 
 extension StoreChange {
-    /// Writes the change, within the caller's transaction.
     func write(to database: Database) throws {
         switch self {
         case .outbox(let publish): try Self.put(publish, in: database)
@@ -101,7 +100,6 @@ extension StoreChange {
         try database.cachedStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").execute(arguments: [name])
     }
 
-    /// Keeps the newest rows of a table.
     private static func trim(_ table: String, to limit: Int, _ database: Database) throws {
         try database.cachedStatement(
             sql: "DELETE FROM \(table) WHERE number <= (SELECT max(number) FROM \(table)) - ?"
@@ -146,7 +144,6 @@ extension StoreChange {
         try database.execute(sql: sql, arguments: arguments)
     }
 
-    /// Stores a letter of the outbox as sent.
     private static func keepSent(_ id: String, in database: Database) throws {
         let row = try Row.fetchOne(
             database.cachedStatement(
@@ -258,7 +255,6 @@ extension StoreChange {
 }
 
 extension KeptPublish.State {
-    /// The stored form of the state.
     fileprivate var code: Int {
         switch self {
         case .queued: 0
@@ -267,7 +263,6 @@ extension KeptPublish.State {
         }
     }
 
-    /// Why the message was not sent.
     var reason: String? {
         if case .notSent(let reason) = self { reason } else { nil }
     }

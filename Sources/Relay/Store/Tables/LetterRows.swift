@@ -150,7 +150,6 @@ enum LetterRows {
 }
 
 extension PostboxMessageID {
-    /// The values of its columns.
     var arguments: StatementArguments { [Int64(bitPattern: incarnation), Int64(bitPattern: sequence)] }
 }
 
@@ -198,7 +197,6 @@ enum StoreFacts {
 }
 
 extension Postbox {
-    /// The postbox in the network's form.
     fileprivate var entry: PostboxReply.Entry {
         PostboxReply.Entry(
             id: id, name: name, title: hasTitle ? title : nil, sudoId: sudoId, isEnabled: isEnabled,

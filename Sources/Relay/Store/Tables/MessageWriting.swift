@@ -129,6 +129,5 @@ struct MessageWriting {
 }
 
 extension StreamIdentity {
-    /// The values of the columns that name a stream.
     var arguments: StatementArguments { [name, Int64(bitPattern: incarnation)] }
 }

@@ -30,12 +30,10 @@ enum SearchIndexing {
         return try !isComplete(in: database)
     }
 
-    /// Whether all messages are indexed.
     static func isComplete(in database: Database) throws -> Bool {
         try Bool.fetchOne(database, sql: "SELECT NOT EXISTS (SELECT 1 FROM unsearched)") ?? true
     }
 
-    /// A message in the index.
     struct Entry: Sendable {
         var row: Int64
         var topic: Int64
@@ -63,7 +61,6 @@ enum SearchIndexing {
         return entries
     }
 
-    /// Adds entries to the index of a database.
     static func add(_ entries: [Entry], to database: Database) throws {
         let statement = try database.cachedStatement(
             sql: "INSERT INTO words (rowid, text, sender, topic) VALUES (?, ?, ?, ?)")

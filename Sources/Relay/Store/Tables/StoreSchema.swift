@@ -33,7 +33,6 @@ enum StoreSchema {
             text, sender, topic, tokenize = 'unicode61 remove_diacritics 2', columnsize = 0);
         """
 
-    /// The search index of letters.
     private static let letterWords = """
         CREATE VIRTUAL TABLE letter_words USING fts5 (
             text, sender, tokenize = 'unicode61 remove_diacritics 2', columnsize = 0);
@@ -109,7 +108,6 @@ enum StoreSchema {
             sequence INTEGER NOT NULL, UNIQUE (incarnation, sequence)) STRICT;
         """
 
-    /// Creates the tables, within the caller's transaction.
     static func make(in database: Database) throws {
         for script in [tables, words, letterWords] { try database.execute(sql: script) }
         try database.execute(sql: "PRAGMA user_version = \(version)")
@@ -159,7 +157,6 @@ enum RowNumber {
     static let sequences: UInt64 = 1 << 48
     /// The numbers of streams are below this, so that there is a number after each key.
     static let streams: Int64 = 1 << 15 - 1
-    /// All keys.
     static let all: ClosedRange<Int64> = 0...Int64.max
 
     /// The key of a message; nil if the sequence or the stream's number does not fit.
@@ -174,9 +171,7 @@ enum RowNumber {
         return stream << 48...(stream << 48 | Int64(sequences - 1))
     }
 
-    /// The stream's number in a key.
     static func stream(of row: Int64) -> Int64 { row >> 48 }
 
-    /// The sequence in a key.
     static func sequence(of row: Int64) -> UInt64 { UInt64(row & Int64(sequences - 1)) }
 }

@@ -135,7 +135,6 @@ struct StoreDeletion {
             end = first.row | Int64(RowNumber.sequences - 1)
         }
 
-        /// Advances to the next message; false if there is none.
         mutating func advance() throws -> Bool {
             guard let next = try Self.next(of: rows), next.row <= end else { return false }
             first = next

@@ -8,7 +8,6 @@ struct KeptSpans: Hashable, Sendable {
 
     init() {}
 
-    /// Creates spans from parts in any order.
     init(_ spans: some Sequence<ClosedRange<UInt64>>) {
         for span in spans.sorted(by: { $0.lowerBound < $1.lowerBound }) {
             guard let last = all.last, Self.meet(last, span) else {

@@ -57,7 +57,6 @@ public struct RetentionPolicy: Hashable, Sendable {
 }
 
 extension RetentionPolicy {
-    /// The limits of a topic.
     func limit(of topic: String) -> Limit {
         topics[topic] ?? patterns.first { $0.pattern.matches(topic) }?.limit ?? eachTopic
     }

@@ -45,7 +45,6 @@ public struct TopicPattern: Hashable, Sendable {
         return concrete.next() == nil
     }
 
-    /// Whether some topic matches both patterns.
     package func overlaps(_ other: TopicPattern) -> Bool { SubjectPattern.overlaps(text, other.text) }
 
     /// The patterns without those that another one covers, in order.

@@ -12,7 +12,6 @@ struct History: Sendable {
     let bytes: Int
     var withPayload = false
 
-    /// A range of messages.
     struct Range: Sendable {
         /// The earliest time, unless `first` is given.
         var start: Timestamp?

@@ -70,7 +70,6 @@ struct Following: Sendable {
     }
 
     private var entries: [String: Entry] = [:]
-    /// How many of `entries` are released.
     private var releasedCount = 0
     /// The failing ones, and whether each is expected to recover without help.
     private var failures: [String: Bool] = [:]
@@ -87,7 +86,6 @@ struct Following: Sendable {
         }
     }
 
-    /// Whether nothing should be followed now.
     var isEmpty: Bool { entries.count == releasedCount }
 
     /// Handles an event.

@@ -1,6 +1,5 @@
 import NATS
 
-/// The extent of a stream.
 struct StreamExtent: Hashable, Sendable {
     /// When it was created, in nanoseconds since 1970; nil if unknown.
     var incarnation: UInt64?

@@ -2,7 +2,6 @@ import NATS
 
 /// Maps the news of a subscription to its reader's event type.
 struct SubscriptionWords<Event: Sendable>: Sendable {
-    /// The operation, for errors.
     var operation: String
     /// The event for a stored message, from its payload, the stream's incarnation, and whether the message was missed
     /// at first; and a hash that only the message and its repetitions share, if known.
@@ -16,7 +15,6 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     var live: Event
     /// This many messages are lost; nil if that is normal.
     var lost: (@Sendable (UInt64) -> Event)?
-    /// The stream was recreated.
     var restarted: Event?
     /// The subscription is interrupted for now; `passes` says that this should end without help.
     var interrupted: @Sendable (RelayError, _ passes: Bool) -> Event
@@ -27,7 +25,6 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     /// Completes a batch of messages with data that has to be requested first.
     var completed: (@Sendable ([Event]) async -> [Event])?
 
-    /// The events for changes of the stream.
     func events(_ untold: StreamProgress.Untold) -> [Event] {
         [
             untold.isRestarted ? restarted : nil, untold.isRewound ? rewound : nil,
@@ -47,7 +44,6 @@ package enum SubscriptionNews<Event: Sendable>: Sendable {
     /// new.
     case live(through: UInt64)
 
-    /// One event.
     package static func event(_ event: Event, bytes: Int = 0) -> Self { .events([event], bytes: bytes) }
 
     /// Its weight against limits of number and bytes.

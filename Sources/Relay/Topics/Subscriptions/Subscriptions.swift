@@ -14,7 +14,6 @@ protocol Follower: Sendable {
         over link: LiveLink, _ namespace: RelayConfiguration.Namespace,
         report: @escaping @Sendable (FollowerStanding) async -> Void
     ) -> Completion<Void>
-    /// The connection's status has changed.
     func connectionChanged(_ status: ConnectionStatus)
     func pause()
     func end(_ ending: Result<Void, RelayError>)
@@ -30,7 +29,6 @@ enum FollowerStanding: Hashable, Sendable {
 
 /// The client's subscriptions and listeners: drives ``Following``. Belongs to the client's isolation.
 final class Subscriptions {
-    /// The registered listeners.
     var listeners = Listeners()
     private var following: Following
     private var followers: [String: any Follower] = [:]
@@ -45,7 +43,6 @@ final class Subscriptions {
 
     /// The names of the network's topics, once known.
     var namespace: RelayConfiguration.Namespace? { following.namespace }
-    /// Whether anything is followed now.
     var isFollowing: Bool { !following.isEmpty }
 
     /// Follows a stream on this connection and on later ones.
