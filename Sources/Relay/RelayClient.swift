@@ -28,9 +28,7 @@ public actor RelayClient {
     let leftConsumers = LeftConsumers()
 
     /// Creates a client; nothing is dialled before ``connect(timeLimit:)``.
-    public init(configuration: RelayConfiguration) {
-        self.init(Settings(configuration: configuration))
-    }
+    public init(configuration: RelayConfiguration) { self.init(Settings(configuration: configuration)) }
 
     /// As the public form, with surroundings other than the system's.
     package init(configuration: RelayConfiguration, surroundings: Surroundings) {
@@ -157,9 +155,7 @@ public actor RelayClient {
 
     /// Replaces the present connection by a new one at once; without a session, begins one. Queued messages stay
     /// queued.
-    public func reconnect() {
-        if !connection.reconnect(for: self) { beginConnecting() }
-    }
+    public func reconnect() { if !connection.reconnect(for: self) { beginConnecting() } }
 
     /// Changes the route to the network: the present connection is replaced at once. Queued messages stay queued, and
     /// subscriptions are restored. Without a session, the next one takes that route.

@@ -16,9 +16,7 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
     case bearer(String)
 
     /// Presents the JWT and the key pair of a credentials file.
-    public init(_ credentials: Credentials) {
-        self = .jwt(credentials.jwt, credentials.keyPair)
-    }
+    public init(_ credentials: Credentials) { self = .jwt(credentials.jwt, credentials.keyPair) }
 
     /// The kind of credentials, without their values.
     public var description: String {

@@ -48,9 +48,7 @@ struct URLAuthority {
         var portText: Substring = ""
         let isBracketed = rest.first == "["
         if isBracketed {
-            guard let close = rest.firstIndex(of: "]") else {
-                throw .invalidArgument("The [ of an address has no ].")
-            }
+            guard let close = rest.firstIndex(of: "]") else { throw .invalidArgument("The [ of an address has no ].") }
             host = rest[rest.index(after: rest.startIndex)..<close]
             let tail = rest[rest.index(after: close)...]
             guard tail.isEmpty || tail.first == ":" else {

@@ -121,9 +121,7 @@ final class RequestTable: Sendable {
         }
     }
 
-    func remove(_ token: RequestToken) {
-        _ = state.withLockedValue { $0.entries.removeValue(forKey: token.value) }
-    }
+    func remove(_ token: RequestToken) { _ = state.withLockedValue { $0.entries.removeValue(forKey: token.value) } }
 
     /// Resolves the request that a message to `subject` answers. The message is made only then, and its subject only
     /// for an asker that wants it.

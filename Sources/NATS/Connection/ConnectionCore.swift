@@ -174,9 +174,7 @@ final class ConnectionCore: Sendable {
         return true
     }
 
-    func buffer(of sid: UInt64) -> SubscriptionBuffer? {
-        state.withLockedValue { $0.subscriptions[sid]?.buffer }
-    }
+    func buffer(of sid: UInt64) -> SubscriptionBuffer? { state.withLockedValue { $0.subscriptions[sid]?.buffer } }
 
     /// Ends a subscription and tells the server, unless the connection is gone anyway.
     func removeSubscription(_ buffer: SubscriptionBuffer) {

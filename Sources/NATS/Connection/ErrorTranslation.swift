@@ -69,6 +69,4 @@ extension IOError {
     }
 }
 
-package func systemWords(_ error: any Error) -> String {
-    (error as? IOError)?.words ?? "\(error)"
-}
+package func systemWords(_ error: any Error) -> String { (error as? IOError)?.words ?? "\(error)" }

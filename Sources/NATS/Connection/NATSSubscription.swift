@@ -50,9 +50,7 @@ public final class NATSSubscription: AsyncSequence, Sendable {
         init(subscription: NATSSubscription) { self.subscription = subscription }
 
         /// The next message; nil at the end or when the task is cancelled.
-        public mutating func next() async throws(NATSError) -> NATSMessage? {
-            try await next(isolation: nil)
-        }
+        public mutating func next() async throws(NATSError) -> NATSMessage? { try await next(isolation: nil) }
 
         /// The next message; nil at the end or when the task is cancelled.
         @inline(__always)

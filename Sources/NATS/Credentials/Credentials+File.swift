@@ -13,12 +13,8 @@ extension Credentials {
         }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            throw .fileUnreadable(path: path, reason: reason(errno))
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw .fileUnreadable(path: path, reason: "it is not a file")
-        }
+        guard fstat(descriptor, &status) == 0 else { throw .fileUnreadable(path: path, reason: reason(errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .fileUnreadable(path: path, reason: "it is not a file") }
         guard status.st_mode & 0o077 == 0 else { throw .fileTooOpen(path: path) }
         guard status.st_size <= maximumLength else { throw .fileTooLarge(path: path) }
         // One byte more than the largest file, so that a file that grew meanwhile is noticed. The buffer is never

@@ -40,9 +40,7 @@ public struct Credentials: Sendable, Hashable {
     }
 
     /// The claims of the token, unverified: that would need the issuer's key, which only the server has.
-    public func claims() throws(CredentialsError) -> UserClaims {
-        try UserClaims.decode(jwt)
-    }
+    public func claims() throws(CredentialsError) -> UserClaims { try UserClaims.decode(jwt) }
 
     /// The text of a credentials file. It contains the seed: write it only to a file with mode 0600.
     public func fileText() -> String {

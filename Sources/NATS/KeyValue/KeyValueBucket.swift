@@ -244,9 +244,7 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
         }
 
         /// The next change; nil at the end.
-        public mutating func next() async throws(NATSError) -> KeyValueEntry? {
-            try await next(isolation: nil)
-        }
+        public mutating func next() async throws(NATSError) -> KeyValueEntry? { try await next(isolation: nil) }
 
         /// The next change; nil at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NATSError) -> KeyValueEntry? {

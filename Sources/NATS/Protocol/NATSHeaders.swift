@@ -33,17 +33,13 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
 
     /// All values of a name, in order.
-    public func values(for name: String) -> [String] {
-        fields.filter { $0.name == name }.map(\.value)
-    }
+    public func values(for name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
 
     /// All names with their values, in order.
     public var pairs: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
 
     /// Adds a field, keeping others of the same name.
-    public mutating func append(_ value: String, for name: String) {
-        fields.append(Field(name: name, value: value))
-    }
+    public mutating func append(_ value: String, for name: String) { fields.append(Field(name: name, value: value)) }
 
     /// Whether every field can be written without breaking the frame.
     var isWritable: Bool {

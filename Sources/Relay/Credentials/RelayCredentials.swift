@@ -106,9 +106,7 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     }
 
     /// The public keys that issued this user's token, and so may sign the administrator's messages.
-    var issuers: [String] {
-        claims.map { [$0.issuer, $0.grant.issuerAccount].compactMap(\.self) } ?? []
-    }
+    var issuers: [String] { claims.map { [$0.issuer, $0.grant.issuerAccount].compactMap(\.self) } ?? [] }
 
     /// The public key of these credentials; nil for a password or none.
     var key: String? { claims?.subject }
@@ -160,9 +158,7 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     }
 
     /// The key for hashing this user's message identifiers; nil if the token has none.
-    var messageKey: MessageKey? {
-        claims?.messageKey.flatMap { MessageKey(text: $0) }
-    }
+    var messageKey: MessageKey? { claims?.messageKey.flatMap { MessageKey(text: $0) } }
 
     /// Whether an earlier version's private network issued the token: its users shared one account, with each user's
     /// permissions in the token.
@@ -178,9 +174,7 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     }
 
     /// Whether the token has expired, by this machine's clock (seconds since 1970).
-    func isExpired(at now: Int64) -> Bool {
-        claims?.expires.map { $0 <= now } ?? false
-    }
+    func isExpired(at now: Int64) -> Bool { claims?.expires.map { $0 <= now } ?? false }
 
     /// The kind and user, never the secret.
     public var description: String {

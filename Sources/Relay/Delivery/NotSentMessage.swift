@@ -27,7 +27,5 @@ extension KeptPublish {
     package var text: String { message.content?.text ?? "" }
 
     /// The subject line of a letter that has one.
-    package var subject: String? {
-        if case .letter(let letter)? = message.content { letter.subject } else { nil }
-    }
+    package var subject: String? { if case .letter(let letter)? = message.content { letter.subject } else { nil } }
 }

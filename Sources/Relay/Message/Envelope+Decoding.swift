@@ -27,9 +27,7 @@ extension Envelope {
 
     /// The JSON in a binary message; any other message as it is.
     static func opened(_ message: MessageValue) -> MessageValue {
-        guard case .binary(let data) = message, let json = try? JSONText.parse(bytes: data) else {
-            return message
-        }
+        guard case .binary(let data) = message, let json = try? JSONText.parse(bytes: data) else { return message }
         return json
     }
 }

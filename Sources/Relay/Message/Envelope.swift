@@ -86,7 +86,5 @@ extension EnvelopeError: CustomStringConvertible {
 
 extension RelayError {
     /// The same failure as a client error.
-    public init(_ error: EnvelopeError) {
-        self = .invalidMessage(error.description)
-    }
+    public init(_ error: EnvelopeError) { self = .invalidMessage(error.description) }
 }

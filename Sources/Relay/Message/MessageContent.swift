@@ -13,9 +13,7 @@ public enum MessageContent: Hashable, Sendable {
     case value(MessageValue)
 
     /// The content of an envelope's value.
-    public init(_ value: MessageValue) {
-        self = if let line = ChatLine(value) { .line(line) } else { .value(value) }
-    }
+    public init(_ value: MessageValue) { self = if let line = ChatLine(value) { .line(line) } else { .value(value) } }
 
     /// Decodes the payload of a message to a destination; nil if it cannot be decoded.
     init?(payload: [UInt8], to destination: Destination) {

@@ -34,14 +34,10 @@ public enum MessageValue: Hashable, Sendable {
 
 extension MessageValue {
     /// The text, if this is text.
-    public var stringValue: String? {
-        if case .string(let text) = self { text } else { nil }
-    }
+    public var stringValue: String? { if case .string(let text) = self { text } else { nil } }
 
     /// The number, if this is an integer that fits into an `Int64`.
-    public var intValue: Int64? {
-        if case .int(let number) = self { number } else { nil }
-    }
+    public var intValue: Int64? { if case .int(let number) = self { number } else { nil } }
 
     /// The number, if this is any number; large integers are rounded.
     public var doubleValue: Double? {
@@ -54,19 +50,13 @@ extension MessageValue {
     }
 
     /// The truth value, if this is one.
-    public var boolValue: Bool? {
-        if case .bool(let truth) = self { truth } else { nil }
-    }
+    public var boolValue: Bool? { if case .bool(let truth) = self { truth } else { nil } }
 
     /// The values, if this is an array.
-    public var arrayValue: [MessageValue]? {
-        if case .array(let values) = self { values } else { nil }
-    }
+    public var arrayValue: [MessageValue]? { if case .array(let values) = self { values } else { nil } }
 
     /// The map, if this is one.
-    public var mapValue: MessageMap? {
-        if case .map(let map) = self { map } else { nil }
-    }
+    public var mapValue: MessageMap? { if case .map(let map) = self { map } else { nil } }
 
     /// Whether this is ``null``.
     public var isNull: Bool { self == .null }

@@ -9,9 +9,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     public let milliseconds: Int64
 
     /// A moment from milliseconds since the epoch.
-    public init(milliseconds: Int64) {
-        self.milliseconds = min(max(milliseconds, -Timestamp.bound), Timestamp.bound)
-    }
+    public init(milliseconds: Int64) { self.milliseconds = min(max(milliseconds, -Timestamp.bound), Timestamp.bound) }
 
     /// A moment from whole seconds since the epoch.
     public init(seconds: Int64) {
@@ -20,9 +18,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     }
 
     /// A moment from nanoseconds since the epoch, rounded down to the millisecond.
-    public init(nanoseconds: Int64) {
-        self.init(milliseconds: Timestamp.floorDivide(nanoseconds, 1_000_000))
-    }
+    public init(nanoseconds: Int64) { self.init(milliseconds: Timestamp.floorDivide(nanoseconds, 1_000_000)) }
 
     /// A number of unknown unit: below 10^11 it counts seconds (dates up to the year 5138), else milliseconds. RelayX's
     /// SDKs write either.

@@ -101,9 +101,7 @@ struct PresenceAnnouncement: Sendable {
     mutating func forgetTyping() { typing = nil }
 
     /// The entries to write when the user disappears.
-    mutating func withdrawal() -> [Write] {
-        exchange(&written, with: [:]).keys.sorted().map { Write(topic: $0) }
-    }
+    mutating func withdrawal() -> [Write] { exchange(&written, with: [:]).keys.sorted().map { Write(topic: $0) } }
 
     /// Whether the network grants a topic.
     static func isGranted(_ topic: String, _ granted: [String]?) -> Bool {

@@ -13,9 +13,7 @@ extension LocalStore {
     /// A store that may not be written, or whose folder may not, is opened read-only.
     ///
     /// - Throws: ``RelayError/storage(_:)`` with the file's name and the cause.
-    public static func open(_ path: String) throws(RelayError) -> LocalStore {
-        try open(path, clock: SystemTime())
-    }
+    public static func open(_ path: String) throws(RelayError) -> LocalStore { try open(path, clock: SystemTime()) }
 
     /// As ``open(_:)`` for a client, which continues without a store: also returns the outcome.
     static func openIfPossible(_ path: String) -> (LocalStore?, Opening) {

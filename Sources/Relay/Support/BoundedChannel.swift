@@ -84,9 +84,7 @@ package final class BoundedChannel<Element: Sendable>: Sendable {
 
     package var waiting: ChannelWeight { state.withLockedValue(\.waiting) }
 
-    private func isFull(_ state: State) -> Bool {
-        state.waiting.count >= capacity || state.waiting.bytes >= byteLimit
-    }
+    private func isFull(_ state: State) -> Bool { state.waiting.count >= capacity || state.waiting.bytes >= byteLimit }
 
     /// Waits until there is room: a single writer may then read something and ``mark(_:isLast:)`` it without waiting.
     ///

@@ -92,9 +92,7 @@ struct LivenessMachine {
             return .wait(until: Self.sum(now, excused.limit))
         }
         if var current = probe, !current.hasHeard {
-            guard let target = current.target, outbound.acknowledged > current.acknowledged else {
-                return .stale
-            }
+            guard let target = current.target, outbound.acknowledged > current.acknowledged else { return .stale }
             if outbound.taken >= target { current.target = nil }
             current.acknowledged = outbound.acknowledged
             probe = current

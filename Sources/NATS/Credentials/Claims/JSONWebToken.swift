@@ -58,9 +58,7 @@ public struct JSONWebToken: Hashable, Sendable {
         } catch {
             throw .malformedToken("its claims are not those of \(Grant.type) token")
         }
-        guard claims.grant.type == Grant.type else {
-            throw .malformedToken("it is not \(Grant.type) token")
-        }
+        guard claims.grant.type == Grant.type else { throw .malformedToken("it is not \(Grant.type) token") }
         return claims
     }
 }

@@ -51,9 +51,7 @@ public struct OrderedMessages: AsyncSequence, Sendable {
         }
 
         /// The next message; nil if the task was cancelled or the owner closed the connection.
-        public mutating func next() async throws(NATSError) -> StoredMessage? {
-            try await next(isolation: nil)
-        }
+        public mutating func next() async throws(NATSError) -> StoredMessage? { try await next(isolation: nil) }
 
         /// The next message; nil if the task was cancelled or the owner closed the connection.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NATSError) -> StoredMessage? {

@@ -67,9 +67,7 @@ struct PullBudget {
     }
 
     /// Whether to send another pull for a single message, with at most `count` of them open.
-    func wantsSingle(of count: Int) -> Bool {
-        pulls.isEmpty || messages < count && bytes + next <= 2 * asked
-    }
+    func wantsSingle(of count: Int) -> Bool { pulls.isEmpty || messages < count && bytes + next <= 2 * asked }
 
     /// A pull was sent; without a limit of its own it is expected to deliver at most these bytes.
     mutating func began(_ source: UInt64, messages: Int, bytes: Int, isBounded: Bool = true) {

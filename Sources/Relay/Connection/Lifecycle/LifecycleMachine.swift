@@ -117,9 +117,7 @@ package struct LifecycleMachine: Sendable {
 
     package var isSuspended: Bool { if case .background(_, .suspended) = place { true } else { false } }
 
-    private var grace: ContinuousClock.Instant? {
-        if case .background(_, .grace(let end)) = place { end } else { nil }
-    }
+    private var grace: ContinuousClock.Instant? { if case .background(_, .grace(let end)) = place { end } else { nil } }
 
     /// Whether the connection was suspended as idle.
     package var isIdle: Bool { if case .resting = idle { true } else { false } }

@@ -78,9 +78,7 @@ extension LiveLink {
             if let question { keepAsking(question, connection) }
             return namespace
         }
-        guard let question else {
-            throw .invalidArgument("The namespace is not known: name it in the configuration.")
-        }
+        guard let question else { throw .invalidArgument("The namespace is not known: name it in the configuration.") }
         let clock = surroundings.clock
         let deadline = clock.now + .seconds(5)
         while true {

@@ -87,9 +87,7 @@ extension LiveLink {
     private func renew(_ entry: Entry) async {
         while !Task.isCancelled {
             do { try await surroundings.clock.sleep(for: SessionClaim.renewal) } catch { return }
-            guard let claim = await inOwner({ $0.login.claim }) ?? nil, let revision = claim.revision else {
-                continue
-            }
+            guard let claim = await inOwner({ $0.login.claim }) ?? nil, let revision = claim.revision else { continue }
             let value = ByteBuffer(bytes: claim.value)
             var written: UInt64?
             do throws(NATSError) {

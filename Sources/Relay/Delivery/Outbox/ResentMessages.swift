@@ -34,7 +34,5 @@ struct ResentMessages: Sendable {
     }
 
     /// Returns the list and empties it.
-    mutating func take() -> [ResentMessage] {
-        exchange(&self, with: ResentMessages()).messages
-    }
+    mutating func take() -> [ResentMessage] { exchange(&self, with: ResentMessages()).messages }
 }

@@ -119,9 +119,7 @@ extension Publisher {
         withExtendedLifetime(run) {}
     }
 
-    private func onDisk<Value>(_ body: (Disk) -> Value?) -> Value? {
-        decide { $0.disk.isOn ? body($0.disk) : nil }
-    }
+    private func onDisk<Value>(_ body: (Disk) -> Value?) -> Value? { decide { $0.disk.isOn ? body($0.disk) : nil } }
 
     // MARK: Waiting for the disk
 

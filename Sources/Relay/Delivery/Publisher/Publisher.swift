@@ -140,9 +140,7 @@ final class Publisher: StorageObserver {
 
     var count: Int { state.withLockedValue { $0.delivery.count } }
 
-    func holds(_ destination: Destination) -> Bool {
-        state.withLockedValue { $0.delivery.holds(destination) }
-    }
+    func holds(_ destination: Destination) -> Bool { state.withLockedValue { $0.delivery.holds(destination) } }
 
     /// Begins a session, for which messages may wait.
     func begin() { state.withLockedValue { $0.hasBegun = true } }

@@ -209,9 +209,7 @@ struct JSONReader {
     private mutating func word(_ word: StaticString) throws(MessageCodingError) {
         let expected = UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
         guard bytes.count - offset >= expected.count else { throw .truncated(offset: offset) }
-        guard bytes[offset..<offset + expected.count].elementsEqual(expected) else {
-            throw .unexpected(offset: offset)
-        }
+        guard bytes[offset..<offset + expected.count].elementsEqual(expected) else { throw .unexpected(offset: offset) }
         offset += expected.count
     }
 }

@@ -9,9 +9,7 @@ public enum JSONText {
     /// A lone surrogate escape, which no Swift string can contain, becomes U+FFFD.
     ///
     /// - Throws: ``MessageCodingError``.
-    public static func parse(_ text: String) throws(MessageCodingError) -> MessageValue {
-        try parse(bytes: text.utf8)
-    }
+    public static func parse(_ text: String) throws(MessageCodingError) -> MessageValue { try parse(bytes: text.utf8) }
 
     /// The value in this UTF-8 text.
     ///

@@ -155,15 +155,11 @@ struct MessagePackReader {
 
     private mutating func text(length: Int) throws(MessageCodingError) -> String {
         let start = offset
-        guard let text = try String(exactly: slice(length: length)) else {
-            throw .invalidText(offset: start)
-        }
+        guard let text = try String(exactly: slice(length: length)) else { throw .invalidText(offset: start) }
         return text
     }
 
-    private mutating func data(length: Int) throws(MessageCodingError) -> [UInt8] {
-        try [UInt8](slice(length: length))
-    }
+    private mutating func data(length: Int) throws(MessageCodingError) -> [UInt8] { try [UInt8](slice(length: length)) }
 
     private mutating func extended(length: Int) throws(MessageCodingError) -> MessageValue {
         let start = offset

@@ -53,9 +53,7 @@ struct LetterPage: Sendable {
 
     /// How many messages to read next: one more than wanted shows where the next page begins. After many deletions,
     /// more are read at once, so that few requests find the remaining ones.
-    var missingMessages: Int {
-        isFiltered ? min(Self.atOnce, max(limit + 1 - letters.count, passed)) : Self.atOnce
-    }
+    var missingMessages: Int { isFiltered ? min(Self.atOnce, max(limit + 1 - letters.count, passed)) : Self.atOnce }
 
     /// How many bytes they may have.
     var missingBytes: Int { max(1, bytes - takenBytes) }

@@ -35,9 +35,7 @@ enum OpaqueCode {
     }
 
     /// The big-endian number in these bytes.
-    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-        bytes.reduce(0) { $0 << 8 | UInt64($1) }
-    }
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
     private static func check(_ kind: Kind, _ first: UInt64, _ second: UInt64) -> UInt32 {
         var hash = kind.rawValue

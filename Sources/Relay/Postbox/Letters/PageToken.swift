@@ -42,7 +42,5 @@ public struct PageToken: Hashable, Sendable {
     }
 
     /// The token as callers hold it: 32 letters and digits.
-    public var text: String {
-        OpaqueCode.encode(order == .oldestFirst ? .page : .pageBackwards, incarnation, sequence)
-    }
+    public var text: String { OpaqueCode.encode(order == .oldestFirst ? .page : .pageBackwards, incarnation, sequence) }
 }

@@ -51,9 +51,7 @@ struct Personas: Sendable {
     mutating func expectNoAnswer() { isAnswerExpected = false }
 
     /// Whether to ask the network while no letter waits: unless it is being asked already.
-    mutating func beginAskingAside() -> Bool {
-        !exchange(&isAskedAside, with: true)
-    }
+    mutating func beginAskingAside() -> Bool { !exchange(&isAskedAside, with: true) }
 
     /// It has answered or timed out.
     mutating func endAskingAside() { isAskedAside = false }

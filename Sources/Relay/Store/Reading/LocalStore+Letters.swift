@@ -25,9 +25,7 @@ extension LocalStore {
             let asOf = try StoreFacts.moment(StoreFacts.lettersMoment, in: database)
             let incarnation = try LetterRows.incarnation(database)
             if let token, incarnation != Int64(bitPattern: token.incarnation) { throw RelayError.invalidToken }
-            guard let incarnation else {
-                return KeptLetters(page: ListOutput(items: [], nextToken: nil), asOf: asOf)
-            }
+            guard let incarnation else { return KeptLetters(page: ListOutput(items: [], nextToken: nil), asOf: asOf) }
             let isAscending = order == .oldestFirst
             let letters = try LetterRows.fetch(
                 database,

@@ -5,9 +5,7 @@ import Platform
 extension LocalStore {
     /// All messages that had not ended when last written, in order. Those in flight may be stored on the network
     /// already, as the message says.
-    package func outbox() async throws(RelayError) -> [KeptPublish] {
-        try await reading { try Self.publishes(in: $0) }
-    }
+    package func outbox() async throws(RelayError) -> [KeptPublish] { try await reading { try Self.publishes(in: $0) } }
 
     /// Starts a run of this program, which takes over the outbox of runs that have ended.
     ///

@@ -263,12 +263,8 @@ extension KeptPublish.State {
         }
     }
 
-    var reason: String? {
-        if case .notSent(let reason) = self { reason } else { nil }
-    }
+    var reason: String? { if case .notSent(let reason) = self { reason } else { nil } }
 
     /// The state of a stored code; unknown ones count as queued.
-    init(code: Int, reason: String?) {
-        self = code == 1 ? .sending : code == 2 ? .notSent(reason ?? "") : .queued
-    }
+    init(code: Int, reason: String?) { self = code == 1 ? .sending : code == 2 ? .notSent(reason ?? "") : .queued }
 }

@@ -86,7 +86,5 @@ extension TopicError: CustomStringConvertible {
 
 extension RelayError {
     /// The same failure as a client error.
-    public init(_ error: TopicError) {
-        self = .invalidTopic(error.description)
-    }
+    public init(_ error: TopicError) { self = .invalidTopic(error.description) }
 }

@@ -117,9 +117,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
     }
 
     /// Stops reading, as after the loss of the connection; the cursor stays.
-    func pause() {
-        state.withLockedValue { $0.task?.cancel() }
-    }
+    func pause() { state.withLockedValue { $0.task?.cancel() } }
 
     func end(_ ending: Result<Void, RelayError> = .success(())) {
         pause()
@@ -167,9 +165,7 @@ final class StreamSubscription<Event: Sendable>: Follower {
                 // The connection counts as restored however slow this reader is.
                 opened.fulfil(())
                 told = nil
-                guard let hasProgressed = try await read(consumer, of: source, from: extent, &progress) else {
-                    return
-                }
+                guard let hasProgressed = try await read(consumer, of: source, from: extent, &progress) else { return }
                 // Its stream may have been recreated, so the position is determined again.
                 failures = hasProgressed || Self.hasStood(since: openedAt, clock) ? 0 : failures + 1
                 markCatchingUp()

@@ -35,9 +35,7 @@ struct SubscriptionStanding: Sendable, Hashable {
     }
 
     /// The subscription itself has failed, or is being retried, over an open connection.
-    mutating func wasInterrupted(_ error: RelayError, passes: Bool) {
-        status = passes ? .connecting : .error(error)
-    }
+    mutating func wasInterrupted(_ error: RelayError, passes: Bool) { status = passes ? .connecting : .error(error) }
 
     /// The connection's status has changed. An open connection is not reported yet: missed messages come first.
     mutating func connectionChanged(_ connection: ConnectionStatus) -> Step {
