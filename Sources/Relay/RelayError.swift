@@ -71,11 +71,11 @@ extension RelayError {
             "The message takes \(bytes) bytes and at most \(limit) are accepted. Shorten it."
         case .outboxFull: "The outbox is full. Wait for the connection to return, then send again."
         case .invalidArgument(let detail): "\(Self.clause(detail))."
-        case .invalidToken: "The page token is not valid here. Start again from the first page."
+        case .invalidToken: "The page token is invalid. Start again from the first page."
         case .notFound(let what): "\(what) does not exist, or was deleted."
-        case .conflict(let key, 0): "The key \(key) has no value, so nothing was changed. Look at it, then decide anew."
+        case .conflict(let key, 0): "The key \(key) has no value, so nothing was changed. Read it, then decide again."
         case .conflict(let key, let revision):
-            "The key \(key) has revision \(revision) now, so nothing was changed. Look at it, then decide anew."
+            "The key \(key) now has revision \(revision), so nothing was changed. Read it, then decide again."
         case .postboxNotAccepting(let postbox, let state): Self.refusal(postbox, state)
         case .notAuthorized(let what):
             "Not permitted: \(Self.clause(what)). Ask the network's administrator for access."
@@ -101,7 +101,7 @@ extension RelayError {
         case .disabled: return "\(parts[0])'s postbox \(parts[1]) takes no letters now. Ask its owner to enable it."
         case .full: return "\(parts[0])'s postbox \(parts[1]) is full. Ask its owner to delete letters."
         case .accepting, nil:
-            return "The postbox \(address) does not accept messages, and nobody says why. Ask its owner to enable it."
+            return "The postbox \(address) does not accept messages, for no known reason. Ask its owner to enable it."
         }
     }
 

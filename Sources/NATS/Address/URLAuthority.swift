@@ -63,7 +63,7 @@ struct URLAuthority {
                 throw .invalidArgument(
                     isIPv6
                         ? "An IPv6 address needs brackets: [::1]:4222."
-                        : "A \(kind) has one port, after the host; write \(example).")
+                        : "A \(kind) has one port, after the host: write \(example).")
             }
         } else {
             host = rest

@@ -54,7 +54,7 @@ public enum ConnectionReason: Error, Hashable {
 
 extension ConnectionReason {
     /// The user asked for a new connection.
-    package static let replacementRequested = ConnectionReason.connectionLost("a new connection was asked for")
+    package static let replacementRequested = ConnectionReason.connectionLost("a new connection was requested")
 
     /// Whether the client stops trying after this reason.
     ///

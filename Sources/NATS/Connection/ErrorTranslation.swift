@@ -50,7 +50,7 @@ extension IOError {
         case ENETUNREACH: return "no route to its network"
         case ENETDOWN: return "the network is down"
         case EADDRNOTAVAIL: return "this machine has no address for that network"
-        case EAFNOSUPPORT: return "this machine does not speak that kind of address; IPv6 may be off"
+        case EAFNOSUPPORT: return "this machine does not support that kind of address; IPv6 may be off"
         case EACCES, EPERM: return "this machine's rules forbid it"
         case EINVAL:
             return "no server can have that address; a link-local one names its interface, as in [fe80::1%eth0]"

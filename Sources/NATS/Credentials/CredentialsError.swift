@@ -59,7 +59,7 @@ extension CredentialsError: CustomStringConvertible {
             "The secret is not a valid nkey seed: \(fault.words). Copy it again, whole."
         case .malformedToken(let part):
             "The key is not a valid NATS token: \(part). Copy it again, whole."
-        case .badSignature: "The token's signature does not fit: it was changed after it was issued."
+        case .badSignature: "The token's signature is wrong: the token was changed after it was issued."
         case .wrongIssuer: "The token was issued by a key that may not issue it."
         case .expired: "The credentials have expired: ask for new ones."
         case .notYetValid: "The credentials are not valid yet: check the clock of this machine."
@@ -84,10 +84,10 @@ extension CredentialsError.KeyFault {
     var words: String {
         switch self {
         case .empty: "it is empty"
-        case .badCharacter: "it holds a character that no key has"
+        case .badCharacter: "it contains an invalid character"
         case .badLength: "its length is wrong"
         case .badChecksum: "its checksum is wrong"
-        case .badPrefix: "it does not begin like a key"
+        case .badPrefix: "it does not start like a key"
         case .wrongKind: "it is a key of another kind"
         }
     }

@@ -118,7 +118,7 @@ public struct JetStream: Sendable {
         func said(_ name: String) -> String? { headers.values(for: name).last }
         guard let sequence = said("Nats-Sequence").flatMap({ ServerNumber($0) })?.value else {
             guard let block = message.headerBlock, let status = block.status else {
-                throw .protocolViolation("a direct get without a sequence")
+                throw .protocolViolation("a direct get lacks a sequence")
             }
             if status == 404 { return nil }
             throw .jetStream(.init(code: status, errorCode: 0, text: block.statusText ?? "direct get"))

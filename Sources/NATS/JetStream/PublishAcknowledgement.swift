@@ -130,7 +130,7 @@ extension JetStream {
     ) throws(NATSError) {
         guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
         guard NATSHeaders.isWritable(value: messageID) else {
-            throw .invalidArgument("A message's identifier has no line break.")
+            throw .invalidArgument("A message identifier cannot contain a line break.")
         }
         try connection.requestStorage(
             payload, to: subject, messageID: messageID, timeout: timeout,

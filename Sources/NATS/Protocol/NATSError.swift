@@ -157,14 +157,14 @@ extension NATSError: CustomStringConvertible {
         case .tlsFirst(let address): return "\(address) wants TLS before its first word; set tlsFirst"
         case .speaksBeforeTLS(let address): return "\(address) speaks before TLS; remove tlsFirst"
         case .authorization(let failure): return "The server refused the credentials: \(failure.rawValue)."
-        case .connectionLimit(let text): return "The server takes no further connection now: \(text)."
+        case .connectionLimit(let text): return "The server accepts no more connections now: \(text)."
         case .publishNotPermitted(let subject): return "Not permitted to publish to \(quoted(subject))."
         case .subscribeNotPermitted(let subject): return "Not permitted to subscribe to \(quoted(subject))."
-        case .subscriptionLimit: return "The connection holds as many subscriptions as it may."
+        case .subscriptionLimit: return "The connection has reached its limit of subscriptions."
         case .payloadTooLarge(let bytes, let limit):
             return "The message has \(bytes) bytes; the server takes at most \(limit)."
         case .outboundBufferFull(let bytes): return "\(bytes) bytes wait to be sent; the link is too slow."
-        case .noResponders(let subject): return "Nobody answers on \(quoted(subject))."
+        case .noResponders(let subject): return "No one answers on \(quoted(subject))."
         case .staleConnection: return "The server stopped answering."
         case .closedByServer(let text):
             return text.map { "The server closed the connection: \($0)." }

@@ -63,7 +63,7 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     func block() throws(NATSError) -> ByteBuffer? {
         guard !isEmpty else { return nil }
         guard isWritable else {
-            throw .invalidArgument("A header has a line break, or a name that is not plain ASCII.")
+            throw .invalidArgument("A header contains a line break, or its name is not plain ASCII.")
         }
         var buffer = ByteBuffer()
         write(into: &buffer)

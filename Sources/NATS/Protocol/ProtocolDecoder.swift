@@ -76,7 +76,7 @@ package struct ProtocolDecoder {
                         let content = chunk.getSlice(at: base + position, length: frame.contentLength)
                     {
                         guard bytes[end - 2] == 0x0D, bytes[end - 1] == 0x0A else {
-                            throw NATSError.protocolViolation("a payload does not end where it said")
+                            throw NATSError.protocolViolation("a payload does not end at its stated length")
                         }
                         sink.received(
                             sid: frame.sid, subject: frame.subject, reply: frame.reply,
@@ -119,7 +119,7 @@ package struct ProtocolDecoder {
         }
         guard let content = message.collected.readSlice(length: message.contentLength),
             message.collected.readInteger(as: UInt16.self) == 0x0D0A
-        else { throw .protocolViolation("a payload does not end where it said") }
+        else { throw .protocolViolation("a payload does not end at its stated length") }
         message.subject.withUnsafeBytes { subject in
             (message.reply ?? []).withUnsafeBytes { reply in
                 sink.received(
@@ -205,11 +205,11 @@ package struct ProtocolDecoder {
         }
         let hasReply = words.count > required
         guard let sid = decimal(line, words[1]), let total = decimal(line, words[words.count - 1]) else {
-            throw .protocolViolation("a message line has a word where a number belongs")
+            throw .protocolViolation("a message line has a word instead of a number")
         }
         let headerLength = hasHeaders ? decimal(line, words[words.count - 2]) : 0
         guard let headerLength, headerLength <= total, total <= maximumContent else {
-            throw .protocolViolation("a message line claims sizes that cannot be")
+            throw .protocolViolation("a message line has impossible sizes")
         }
         return MessageFrame(
             sid: UInt64(sid), subject: UnsafeRawBufferPointer(rebasing: line[words[0]]),

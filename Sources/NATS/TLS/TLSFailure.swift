@@ -15,7 +15,7 @@ struct TLSFailure {
     /// Describes an error of the TLS library; nil for any other error.
     func error(_ error: any Error) -> NATSError? {
         switch error {
-        case NIOSSLError.uncleanShutdown: return .connectionLost("the peer ended the secure connection without a word")
+        case NIOSSLError.uncleanShutdown: return .connectionLost("the peer ended the secure connection without notice")
         case NIOSSLError.handshakeFailed(let reason): return .tls(words(ofHandshake: "\(reason)"))
         case NIOSSLError.unableToValidateCertificate: return .tls(refusal)
         case let error as NIOSSLError: return .tls("\(error)")

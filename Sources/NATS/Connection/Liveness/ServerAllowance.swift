@@ -24,13 +24,13 @@ struct ServerAllowance {
             Self.burst, left + (regained.overflow ? Self.burst : Int(clamping: regained.partialValue / 1_000_000)))
         last = now
         left -= max(bytes, Self.leastInfo)
-        guard left >= 0 else { throw .protocolViolation("it sends INFO without end") }
+        guard left >= 0 else { throw .protocolViolation("it floods the connection with INFO") }
     }
 
     mutating func refused(afterSending bytes: Int) throws(NATSError) {
         refused += 1
         guard refused <= Self.refusals + bytes / Self.shortestRequest else {
-            throw .protocolViolation("it refuses more than it was asked for")
+            throw .protocolViolation("it refuses more than was requested")
         }
     }
 }

@@ -33,10 +33,10 @@ public struct JSONWebToken: Hashable, Sendable {
         guard let header = Base64URL.decode(parts[0]),
             let decoded = try? JSONDecoder().decode(Header.self, from: Data(header)),
             decoded.typ.uppercased() == "JWT", decoded.alg == Self.algorithm
-        else { throw .malformedToken("its header is not that of a NATS token") }
+        else { throw .malformedToken("its header is not a NATS token's") }
         guard let payload = Base64URL.decode(parts[1]) else { throw .malformedToken("its claims are not base64url") }
         guard let signature = Base64URL.decode(parts[2]), signature.count == 64 else {
-            throw .malformedToken("its signature has not 64 bytes")
+            throw .malformedToken("its signature is not 64 bytes long")
         }
         self.text = String(decoding: trimmed, as: UTF8.self)
         self.payload = payload

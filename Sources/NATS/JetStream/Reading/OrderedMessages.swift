@@ -21,7 +21,7 @@ public struct OrderedMessages: AsyncSequence, Sendable {
     /// The stream was recreated, or has lost its newest messages.
     private var isBehind: NATSError {
         .jetStream(
-            JetStreamFailure(code: 410, errorCode: 0, text: "the stream \(stream) ends before what was read of it"))
+            JetStreamFailure(code: 410, errorCode: 0, text: "the stream \(stream) ends before messages already read"))
     }
 
     /// Checks that a stream with nothing after a sequence has reached it, and that a consumer starts there. Otherwise

@@ -36,7 +36,7 @@ extension LiveLink {
                 guard Self.isConflict(error) else { throw error }
             }
         }
-        throw .timeout("the user's other devices kept taking the session")
+        throw .timeout("other devices of the user kept taking the session")
     }
 
     private func keep(_ entry: Entry, revision: UInt64) async -> Bool {

@@ -100,7 +100,7 @@ extension Delivery {
             guard !isRefused, isUnderWay, refusals(of: id) == 0 else { return [] }
             // The question creates a new user's first postbox, and an old server does not report that there was none
             // before. So a letter that has had no answer is sent once more, and still stored only once.
-            putBack(id, .server(code: 503, "no postbox took the letter"), at: now, into: &actions)
+            putBack(id, .server(code: 503, "no postbox accepted the letter"), at: now, into: &actions)
         case nil, .full:
             guard isRefused, !isUnderWay, state != nil || refusals(of: id) >= Self.silentRefusals else { return [] }
             end(id, .failed(.postboxNotAccepting("\(user)/\(postbox)", because: state)), into: &actions)

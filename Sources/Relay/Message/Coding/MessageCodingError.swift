@@ -25,7 +25,7 @@ extension MessageCodingError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .truncated(let offset): "the data ends too early, at byte \(offset)"
-        case .unexpected(let offset): "the byte at \(offset) does not belong there"
+        case .unexpected(let offset): "the byte at \(offset) is unexpected"
         case .invalidText(let offset): "the text at byte \(offset) is not UTF-8"
         case .invalidNumber(let offset): "the number at byte \(offset) is not valid"
         case .invalidTimestamp(let offset): "the timestamp at byte \(offset) is malformed"
