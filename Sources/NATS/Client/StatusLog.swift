@@ -14,9 +14,7 @@ struct StatusLog: Sendable {
         }
     }
 
-    private func changed(
-        from before: ConnectionStatus, to status: ConnectionStatus, _ now: ContinuousClock.Instant
-    ) {
+    private func changed(from before: ConnectionStatus, to status: ConnectionStatus, _ now: ContinuousClock.Instant) {
         var metadata: Logger.Metadata = ["state": "\(status.state.rawValue)"]
         if let reason = status.reason { metadata["reason"] = "\(reason.words)" }
         if let next = status.nextRetryAt { metadata["retry.in"] = "\(max(.zero, next - now))" }

@@ -83,9 +83,7 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
 
     /// A consumer without acknowledgements for one reader: on one server, in memory, and removed once the reader has
     /// asked for nothing for this long.
-    static func passing(
-        from start: StartPosition, filter: String?, for time: Duration
-    ) -> ConsumerConfiguration {
+    static func passing(from start: StartPosition, filter: String?, for time: Duration) -> ConsumerConfiguration {
         var configuration = ConsumerConfiguration(
             name: UniqueToken.next(), from: start, filter: filter, acknowledgement: .none)
         configuration.inactiveThreshold = time.nanoseconds

@@ -130,9 +130,7 @@ public struct JetStream: Sendable {
     }
 
     /// Deletes one message; with `erases` its bytes on disk are overwritten first, which is slower.
-    public func deleteMessage(
-        in stream: String, sequence: UInt64, erases: Bool = false
-    ) async throws(NATSError) {
+    public func deleteMessage(in stream: String, sequence: UInt64, erases: Bool = false) async throws(NATSError) {
         let _: Outcome = try await call(
             "STREAM.MSG.DELETE.\(try name(stream))",
             DeleteRequest(seq: sequence, skipsErase: !erases))

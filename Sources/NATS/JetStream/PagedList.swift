@@ -21,9 +21,7 @@ struct PagedList<Item> {
 
     /// Adds a page, in which nil stands for an item that is being deleted. Returns whether to request another from
     /// ``offset`` on; throws `protocolViolation` for an impossibly long list.
-    mutating func take(
-        _ page: [Item?], of total: Int, named name: (Item) -> String
-    ) throws(NATSError) -> Bool {
+    mutating func take(_ page: [Item?], of total: Int, named name: (Item) -> String) throws(NATSError) -> Bool {
         let first = promised ?? total
         guard first <= Self.limit else { throw .protocolViolation("it claims a list of \(total) entries") }
         promised = first

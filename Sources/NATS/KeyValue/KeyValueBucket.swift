@@ -60,9 +60,7 @@ public struct KeyValueBucket: Sendable {
 
     /// Sets a key if this is its newest revision; returns the new one, or throws `jetStream` (`wrongLastSequence`).
     @discardableResult
-    public func update(
-        _ value: ByteBuffer, for key: String, revision: UInt64
-    ) async throws(NATSError) -> UInt64 {
+    public func update(_ value: ByteBuffer, for key: String, revision: UInt64) async throws(NATSError) -> UInt64 {
         try await jetStream.publish(
             value, to: subject(key), headers: ["Nats-Expected-Last-Subject-Sequence": String(revision)]
         ).sequence
@@ -100,9 +98,7 @@ public struct KeyValueBucket: Sendable {
     /// Calls `body` with each matching entry that has a value, in the order of their last change. Only the keys are
     /// kept in memory. A key that changes meanwhile is passed once. Throws `timeout` if the next entry takes longer
     /// than `jetStream.timeout`.
-    public func forEachEntry(
-        matching pattern: String = ">", _ body: (KeyValueEntry) -> Void
-    ) async throws(NATSError) {
+    public func forEachEntry(matching pattern: String = ">", _ body: (KeyValueEntry) -> Void) async throws(NATSError) {
         var told: Set<String> = []
         var iterator = try watch(pattern).makeAsyncIterator()
         while true {

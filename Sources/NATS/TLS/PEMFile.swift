@@ -103,8 +103,7 @@ extension TLSOptions {
     /// Applies the contents of the files to a configuration. A key in the certificate's file is the certificate's.
     package func apply(to configuration: inout TLSConfiguration, authorityFile: String? = nil) throws(NATSError) {
         if let file = authorityFile ?? self.authorityFile {
-            configuration.trustRoots = .certificates(
-                try PEMFile(file, role: "the authorities to trust").certificates())
+            configuration.trustRoots = .certificates(try PEMFile(file, role: "the authorities to trust").certificates())
         }
         guard let certificateFile else {
             guard let privateKeyFile else { return }

@@ -89,9 +89,7 @@ extension RelayClient: ConnectionOwner {
 
     package func connectionEvent(_ event: ConnectionEvent) { deliver(SystemEvent(event)) }
 
-    package func connectionCloses(
-        _ link: LiveLink, isFarewell: Bool
-    ) -> (@Sendable () async -> Void)? {
+    package func connectionCloses(_ link: LiveLink, isFarewell: Bool) -> (@Sendable () async -> Void)? {
         let tellsOthers = isFarewell && link.connection?.isOpen == true
         let isTelling = presence.handle(.closed(tellsOthers: tellsOthers), over: link, for: self)
         if !connection.hasSession, let claim = login.release(), let user, let jetStream = link.jetStream {

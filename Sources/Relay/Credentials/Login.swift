@@ -39,9 +39,7 @@ final class Login {
         _ reason: ConnectionReason, for client: isolated RelayClient
     ) -> (reason: ConnectionReason, needsCredentials: Bool) {
         let clock = client.surroundings.clock
-        return (
-            signIn.explained(reason, at: clock.secondsSince1970), signIn.needsToken(after: reason, at: clock.now)
-        )
+        return (signIn.explained(reason, at: clock.secondsSince1970), signIn.needsToken(after: reason, at: clock.now))
     }
 
     func statusChanged(to status: ConnectionStatus, for client: isolated RelayClient) {
@@ -167,8 +165,7 @@ final class Login {
     func heardControl(_ bytes: [UInt8], for user: String, of client: isolated RelayClient) {
         let now = client.surroundings.clock.secondsSince1970
         let credentials = signIn.credentials
-        let reason = verifier.reason(
-            in: bytes, for: user, issuers: credentials.issuers, at: now, key: credentials.key)
+        let reason = verifier.reason(in: bytes, for: user, issuers: credentials.issuers, at: now, key: credentials.key)
         if let reason { putOut(reason, client) }
     }
 

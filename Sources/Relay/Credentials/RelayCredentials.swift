@@ -19,9 +19,7 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     /// stay. A late answer counts unless the application has given other credentials with ``RelayClient/use(_:)``.
     public typealias Provider = @Sendable () async throws -> RelayCredentials
 
-    private init(
-        _ authentication: Authentication, user: String?, token: String? = nil, provider: Provider? = nil
-    ) {
+    private init(_ authentication: Authentication, user: String?, token: String? = nil, provider: Provider? = nil) {
         self.authentication = authentication
         self.user = user
         self.token = token
@@ -131,8 +129,7 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
 
     /// Credentials that are in memory already.
     public init(_ credentials: Credentials) {
-        self.init(
-            Authentication(credentials), user: try? Self.user(of: credentials.jwt), token: credentials.jwt)
+        self.init(Authentication(credentials), user: try? Self.user(of: credentials.jwt), token: credentials.jwt)
     }
 
     /// The user named in a JWT, if a subject can contain the name.

@@ -17,9 +17,7 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``,
     ///   ``RelayError/notConnected`` before the first `connect`, or the server's reason.
     @discardableResult
-    public nonisolated(nonsending) func publish(
-        topic: String, message: MessageValue
-    ) async throws(RelayError) -> Bool {
+    public nonisolated(nonsending) func publish(topic: String, message: MessageValue) async throws(RelayError) -> Bool {
         let isConnected = status.state == .connected
         let pending = try await enqueue(topic: topic, message: message)
         guard isConnected else { return false }
@@ -173,8 +171,7 @@ extension RelayClient {
     ) async throws(RelayError) -> PendingPublish {
         let pending = newPublish(id)
         try await publisher.submit(
-            OutboxMessage(
-                letterTo: recipient, postbox: postbox, subject: subject, text: text, id: pending.id),
+            OutboxMessage(letterTo: recipient, postbox: postbox, subject: subject, text: text, id: pending.id),
             for: pending, keepsRefused: keepsRefused)
         return pending
     }

@@ -12,9 +12,7 @@ struct KeyValueStore: Sendable {
     private static let listing = Duration.seconds(30)
 
     /// - Parameter name: The network's namespace, which is the bucket's name.
-    init(
-        _ name: String, _ jetStream: JetStream, maximumBytes: Int, _ clock: any Timekeeper
-    ) throws(RelayError) {
+    init(_ name: String, _ jetStream: JetStream, maximumBytes: Int, _ clock: any Timekeeper) throws(RelayError) {
         do throws(NATSError) {
             bucket = try KeyValueBucket(name, jetStream)
         } catch { throw RelayError(error, during: "opening the key-value store") }
@@ -62,9 +60,7 @@ struct KeyValueStore: Sendable {
     }
 
     /// Reads the values of the matching keys, in the order of their last change.
-    func forEachValue(
-        matching pattern: String, _ body: @Sendable (StoredValue) -> Void
-    ) async throws(RelayError) {
+    func forEachValue(matching pattern: String, _ body: @Sendable (StoredValue) -> Void) async throws(RelayError) {
         do throws(NATSError) {
             try await bucket.forEachEntry(matching: pattern) { entry in
                 if let stored = KeyValueChange(entry).stored { body(stored) }
@@ -104,9 +100,7 @@ struct KeyValueStore: Sendable {
         try await put(try payload(of: value), for: key, revision: revision)
     }
 
-    private func put(
-        _ payload: ByteBuffer, for key: String, revision: UInt64?
-    ) async throws(RelayError) -> UInt64 {
+    private func put(_ payload: ByteBuffer, for key: String, revision: UInt64?) async throws(RelayError) -> UInt64 {
         do throws(NATSError) {
             guard let revision else { return try await bucket.put(payload, for: key) }
             if revision == 0 { return try await bucket.create(payload, for: key) }
@@ -178,9 +172,7 @@ struct KeyValueStore: Sendable {
     /// A message that sets a key.
     ///
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the key, ``RelayError/invalidMessage(_:)`` for the value.
-    static func message(
-        setting key: String, to value: MessageValue, id: String
-    ) throws(RelayError) -> OutboxMessage {
+    static func message(setting key: String, to value: MessageValue, id: String) throws(RelayError) -> OutboxMessage {
         try KeyGrammar.check(key: key)
         let payload = try ValueCoding.bytes(of: value)
         return OutboxMessage(id: id, destination: .key(key), payload: payload)
@@ -198,9 +190,7 @@ struct KeyValueStore: Sendable {
 
     static let missing = RelayError.notFound("The network's key-value store")
 
-    private func explained(
-        _ error: NATSError, of key: String, during operation: String
-    ) async -> RelayError {
+    private func explained(_ error: NATSError, of key: String, during operation: String) async -> RelayError {
         guard case .jetStream(let failure) = error, KeyValueBucket.isConflict(failure) else {
             return Self.explained(error, during: operation)
         }

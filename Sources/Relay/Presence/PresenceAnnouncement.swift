@@ -79,9 +79,7 @@ struct PresenceAnnouncement: Sendable {
     /// The person is typing in a topic, or, for nil, no longer.
     ///
     /// - Returns: When to report that: now, or a little later by ``goOnTyping(at:)``; nil if others know it.
-    mutating func setTyping(
-        in topic: String?, at now: ContinuousClock.Instant
-    ) -> ContinuousClock.Instant? {
+    mutating func setTyping(in topic: String?, at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         guard let topic else { return exchange(&typing, with: nil).map { _ in now } }
         if let typing, typing.topic == topic {
             let due = typing.marked + PresencePolicy.typingInterval

@@ -130,9 +130,7 @@ final class PresenceDriver {
         }
     }
 
-    private static func read(
-        _ topic: String, over link: LiveLink, _ jetStream: JetStream
-    ) async throws(NATSError) {
+    private static func read(_ topic: String, over link: LiveLink, _ jetStream: JetStream) async throws(NATSError) {
         var messages = try jetStream.orderedMessages(
             in: PresenceEntry.stream, filter: PresenceEntry.filter(topic: topic), from: .lastPerSubject
         ).makeAsyncIterator()

@@ -31,9 +31,7 @@ public final class LocalStore: Sendable {
         var closer: Completion<Void>?
     }
 
-    init(
-        _ database: DatabasePool, path: String, opening: Opening, writer: StoreWriter?, clock: any Timekeeper
-    ) {
+    init(_ database: DatabasePool, path: String, opening: Opening, writer: StoreWriter?, clock: any Timekeeper) {
         self.database = database
         self.path = path
         self.opening = opening

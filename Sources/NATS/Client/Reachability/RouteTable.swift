@@ -14,8 +14,7 @@ enum RouteTable {
             let bytes = withUnsafeBytes(of: destination) { Array($0) }
             let isLinkLocal = bytes[0] == 169 && bytes[1] == 254
             guard flags & isUp != 0, flags & isRejecting == 0, !isLinkLocal, bytes[0] < 224 else { return nil }
-            return NetworkPath.Route(
-                interface: fields[0], destination: "\(fields[1])/\(fields[7])", gateway: fields[2])
+            return NetworkPath.Route(interface: fields[0], destination: "\(fields[1])/\(fields[7])", gateway: fields[2])
         }
     }
 
@@ -30,14 +29,11 @@ enum RouteTable {
             let isBetweenNeighbours = NetworkPath.isLinkLocal(fields[0]) || fields[0].lowercased().hasPrefix("ff")
             guard flags & isUp != 0, flags & (isRejecting | isCached) == 0, !isBetweenNeighbours, fields[9] != "lo"
             else { return nil }
-            return NetworkPath.Route(
-                interface: fields[9], destination: "\(fields[0])/\(fields[1])", gateway: fields[4])
+            return NetworkPath.Route(interface: fields[9], destination: "\(fields[0])/\(fields[1])", gateway: fields[4])
         }
     }
 
-    private static func routes(
-        _ text: String, _ route: ([String]) -> NetworkPath.Route?
-    ) -> Set<NetworkPath.Route> {
+    private static func routes(_ text: String, _ route: ([String]) -> NetworkPath.Route?) -> Set<NetworkPath.Route> {
         Set(
             text.split(whereSeparator: \.isNewline).compactMap { line in
                 route(line.split { $0 == " " || $0 == "\t" }.map(String.init))

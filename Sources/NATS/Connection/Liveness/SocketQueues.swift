@@ -44,9 +44,7 @@ enum SocketQueues {
         #endif
     }
 
-    private static func ask<Answer>(
-        _ channel: any Channel, _ question: (NIOBSDSocket.Handle) -> Answer?
-    ) -> Answer? {
+    private static func ask<Answer>(_ channel: any Channel, _ question: (NIOBSDSocket.Handle) -> Answer?) -> Answer? {
         let answer = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self, question)
         return answer.flatMap { $0 }
@@ -62,7 +60,6 @@ enum SocketQueues {
             let value = timeout.nanoseconds / 1_000_000_000
         #endif
         // On systems without the option, the pings remain.
-        try? channel.syncOptions?.setOption(
-            ChannelOptions.tcpOption(option), value: Int(CInt(clamping: max(1, value))))
+        try? channel.syncOptions?.setOption(ChannelOptions.tcpOption(option), value: Int(CInt(clamping: max(1, value))))
     }
 }

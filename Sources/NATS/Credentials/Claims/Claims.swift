@@ -28,9 +28,7 @@ public struct Claims<Grant: ClaimsGrant>: Hashable, Sendable {
     public var grant: Grant
 
     /// Creates claims about a key; by default issued now and without expiry.
-    public init(
-        subject: NKey, name: String? = nil, issuedAt: Int64? = nil, expires: Int64? = nil, grant: Grant
-    ) {
+    public init(subject: NKey, name: String? = nil, issuedAt: Int64? = nil, expires: Int64? = nil, grant: Grant) {
         self.subject = subject.text
         self.name = name
         self.issuedAt = issuedAt ?? Int64(Date().timeIntervalSince1970)

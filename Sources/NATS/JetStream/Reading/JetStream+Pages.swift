@@ -60,9 +60,7 @@ extension JetStream {
     }
 
     /// Readers continue after the last message, so messages must be in order.
-    private static func check(
-        _ messages: [StoredMessage], of stream: String, from start: UInt64?
-    ) throws(NATSError) {
+    private static func check(_ messages: [StoredMessage], of stream: String, from start: UInt64?) throws(NATSError) {
         var previous: UInt64?
         for message in messages {
             guard message.sequence > previous ?? 0, message.sequence >= start ?? 1 else {

@@ -134,8 +134,7 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                         in: source.stream, filter: source.filter, from: start, caution: caution, within: limit,
                         source.jetStream, isolation: actor)
                     if let cursor, isListing || consumer.pendingAtStart == 0 {
-                        try await source.checkReach(
-                            of: cursor, begin: isListing ? cursor : consumer.sequenceAtStart)
+                        try await source.checkReach(of: cursor, begin: isListing ? cursor : consumer.sequenceAtStart)
                     }
                     self.consumer = consumer
                     if initiallyPending == nil { initiallyPending = consumer.pendingAtStart }

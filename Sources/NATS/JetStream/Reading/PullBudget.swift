@@ -71,8 +71,7 @@ struct PullBudget {
 
     /// A pull was sent; without a limit of its own it is expected to deliver at most these bytes.
     mutating func began(_ source: UInt64, messages: Int, bytes: Int, isBounded: Bool = true) {
-        pulls.append(
-            Pull(source: source, bytes: bytes, isBounded: isBounded, messagesLeft: messages, bytesLeft: bytes))
+        pulls.append(Pull(source: source, bytes: bytes, isBounded: isBounded, messagesLeft: messages, bytesLeft: bytes))
         self.messages += messages
         self.bytes += bytes
     }

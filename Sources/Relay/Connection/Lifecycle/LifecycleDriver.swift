@@ -16,8 +16,7 @@ final class LifecycleDriver {
     /// The sources, once they are watched.
     private var sources: [any LifecycleSource] = []
     /// Signals not handled yet, without repetitions. More than the capacity can wait only if the client is blocked.
-    let signals = BoundedChannel<LifecycleEvent>(
-        capacity: 64, weight: { _ in ChannelWeight() }, join: { $0 == $1 })
+    let signals = BoundedChannel<LifecycleEvent>(capacity: 64, weight: { _ in ChannelWeight() }, join: { $0 == $1 })
     /// When the sources are polled next.
     private var nextLook: ContinuousClock.Instant?
 
@@ -47,9 +46,7 @@ final class LifecycleDriver {
     }
 
     /// Stops or restarts everything that depends on the connection.
-    func statusChanged(
-        to status: ConnectionStatus, from earlier: ConnectionStatus, for client: isolated RelayClient
-    ) {
+    func statusChanged(to status: ConnectionStatus, from earlier: ConnectionStatus, for client: isolated RelayClient) {
         let isSuspended = status.state == .suspended
         let hasSession = client.connection.hasSession
         if !hasSession || isSuspended {

@@ -14,8 +14,7 @@ extension LiveLink {
     /// - Throws: The reason why the bucket did not answer.
     func take(_ claim: SessionClaim, of user: String) async throws(NATSError) -> Bool {
         guard let jetStream else { return false }
-        let entry = Entry(
-            bucket: try KeyValueBucket(SessionClaim.bucket, jetStream), key: SessionClaim.key(for: user))
+        let entry = Entry(bucket: try KeyValueBucket(SessionClaim.bucket, jetStream), key: SessionClaim.key(for: user))
         // Of devices that arrive at the same moment, each round lets one through.
         for _ in 0..<8 {
             let present = try await find(entry)

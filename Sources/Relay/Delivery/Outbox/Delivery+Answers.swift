@@ -135,9 +135,7 @@ extension Delivery {
         return actions
     }
 
-    package mutating func keyLookedUp(
-        id: String, _ finding: KeyFinding, at now: ContinuousClock.Instant
-    ) -> [Action] {
+    package mutating func keyLookedUp(id: String, _ finding: KeyFinding, at now: ContinuousClock.Instant) -> [Action] {
         guard case .key(let key)? = entry(underWay: id)?.message.destination else { return [] }
         var actions: [Action] = []
         switch finding {

@@ -131,9 +131,7 @@ extension Publisher.Route {
 
     /// The finding for a message stored with the same header, which may be another user's if identifiers are not
     /// hashed.
-    private func found(
-        _ message: OutboxMessage, _ sequence: UInt64, _ source: StreamSource
-    ) async -> Delivery.Finding {
+    private func found(_ message: OutboxMessage, _ sequence: UInt64, _ source: StreamSource) async -> Delivery.Finding {
         await isTaken(message, by: sequence, in: source.name) ? .absent : .stored(sequence: sequence)
     }
 

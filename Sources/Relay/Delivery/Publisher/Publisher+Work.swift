@@ -62,9 +62,7 @@ extension Publisher {
         }
     }
 
-    private func perform(
-        _ action: Delivery.Action, over route: Route?, isWatched: Bool, refused: inout Results
-    ) {
+    private func perform(_ action: Delivery.Action, over route: Route?, isWatched: Bool, refused: inout Results) {
         switch action {
         case .tell(let news): if isWatched { board.post(news, keepsCurrent: false) }
         case .end(let news):
@@ -139,8 +137,7 @@ extension Publisher {
             }
         }
         // The connection releases this object with the answer or when it ends.
-        try route.jetStream.send(
-            message.payload, to: subject, messageID: header, id: id, tag: number, observer: self)
+        try route.jetStream.send(message.payload, to: subject, messageID: header, id: id, tag: number, observer: self)
     }
 
     // MARK: Answers

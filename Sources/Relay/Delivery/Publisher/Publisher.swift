@@ -211,13 +211,10 @@ final class Publisher: StorageObserver {
         return (count, refusal)
     }
 
-    private func take(
-        _ message: OutboxMessage, for pending: PendingPublish?, _ state: inout State
-    ) throws(RelayError) {
+    private func take(_ message: OutboxMessage, for pending: PendingPublish?, _ state: inout State) throws(RelayError) {
         if let objection = objection(to: message, state) { throw objection }
         let count = state.due.actions.count
-        try state.delivery.submit(
-            message, isKeptFirst: state.disk.keepsFirst, at: clock.now, into: &state.due.actions)
+        try state.delivery.submit(message, isKeptFirst: state.disk.keepsFirst, at: clock.now, into: &state.due.actions)
         if let pending { state.receipts[message.id] = pending }
         if state.due.actions.count > count { state.note(state.due.actions[count...]) }
         if state.disk.isOn {
@@ -306,8 +303,7 @@ final class Publisher: StorageObserver {
             state.lastRoute += 1
             state.route = Route(jetStream, namespace, state.messageKey, number: state.lastRoute)
             let isKeptFirst = state.disk.leave(&state.due)
-            state.take(
-                state.delivery.opened(tellsOfRecipients: tells, isKeptFirst: isKeptFirst, at: clock.now))
+            state.take(state.delivery.opened(tellsOfRecipients: tells, isKeptFirst: isKeptFirst, at: clock.now))
             return count
         }
         log.sending(count)

@@ -79,8 +79,7 @@ struct Letters: Sendable {
     /// that no filter shares with the others, and earlier servers reject a filter for a disabled postbox, whose subject
     /// is no longer in the stream.
     private func filled(_ wanted: LetterPage, _ info: StreamInfo) async throws(NATSError) -> LetterPage {
-        let extent = StreamExtent(
-            incarnation: nil, first: info.state.firstSequence, last: info.state.lastSequence)
+        let extent = StreamExtent(incarnation: nil, first: info.state.firstSequence, last: info.state.lastSequence)
         var page = wanted
         if let postbox = wanted.postbox, info.state.subjects?.isEmpty ?? true {
             page.isFiltered = true

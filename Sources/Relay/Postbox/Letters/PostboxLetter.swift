@@ -112,9 +112,7 @@ public struct PostboxReply: Codable, Hashable, Sendable {
         public var createdAt: Int64
 
         /// Describes a postbox.
-        public init(
-            id: String, name: String, title: String? = nil, sudoId: String, isEnabled: Bool, createdAt: Int64
-        ) {
+        public init(id: String, name: String, title: String? = nil, sudoId: String, isEnabled: Bool, createdAt: Int64) {
             self.id = id
             self.name = name
             self.title = title

@@ -19,9 +19,7 @@ public struct Postbox: Hashable, Sendable, Identifiable {
     /// Creates a description of a postbox.
     ///
     /// - Parameter title: The owner's title; nil for its name.
-    public init(
-        id: String, name: String, title: String? = nil, sudoId: String, isEnabled: Bool, createdAt: Timestamp
-    ) {
+    public init(id: String, name: String, title: String? = nil, sudoId: String, isEnabled: Bool, createdAt: Timestamp) {
         self.id = id
         self.name = name
         self.title = title ?? name

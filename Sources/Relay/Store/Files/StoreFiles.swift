@@ -14,9 +14,7 @@ final class StoreLock: Sendable {
     ///   - mode: `LOCK_SH` or `LOCK_EX`.
     ///   - patience: How long to wait for it, in a thread that may block.
     ///   - removesFile: Whether the file is removed with the lock.
-    init(
-        _ path: String, _ mode: Int32, patience: Duration = .zero, removesFile: Bool = false
-    ) throws(RelayError) {
+    init(_ path: String, _ mode: Int32, patience: Duration = .zero, removesFile: Bool = false) throws(RelayError) {
         let descriptor = Platform.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreFiles.failure(path) }
         let deadline = ContinuousClock.now + patience

@@ -82,9 +82,7 @@ extension LocalStore {
     ///   - direction: Received or sent letters; nil for both.
     ///   - limit: The most letters, 1 to 10,000.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
-    public func letters(
-        _ direction: KeptLetter.Direction? = nil, limit: Int
-    ) async throws(RelayError) -> [KeptLetter] {
+    public func letters(_ direction: KeptLetter.Direction? = nil, limit: Int) async throws(RelayError) -> [KeptLetter] {
         try Self.check(limit)
         let code = direction?.rawValue
         return try await reading { database in

@@ -68,9 +68,7 @@ extension StoreReading {
     }
 
     /// The stored parts of a stream for a pattern, including those received for another pattern that covers it.
-    func spans(
-        of pattern: TopicPattern, in stream: StreamIdentity
-    ) throws -> KeptSpans {
+    func spans(of pattern: TopicPattern, in stream: StreamIdentity) throws -> KeptSpans {
         let rows = try Row.fetchAll(
             database,
             sql: """
@@ -85,9 +83,7 @@ extension StoreReading {
     }
 
     /// The gaps in what was received, in order.
-    func gaps(
-        of pattern: TopicPattern, in stream: StreamIdentity
-    ) throws -> [KeptGap] {
+    func gaps(of pattern: TopicPattern, in stream: StreamIdentity) throws -> [KeptGap] {
         let rows = try Row.fetchAll(
             database,
             sql: "SELECT sequence, lost FROM gaps WHERE name = ? AND stream = ? AND incarnation = ? ORDER BY sequence",

@@ -112,9 +112,7 @@ private struct StoreSearch {
     }
 
     /// The newest indexed messages of some ranges.
-    private mutating func messages(
-        in ranges: [ClosedRange<Int64>], _ expression: String
-    ) throws -> [KeptMessage] {
+    private mutating func messages(in ranges: [ClosedRange<Int64>], _ expression: String) throws -> [KeptMessage] {
         var found: [KeptMessage] = []
         var (looked, known) = (0, 0)
         let (newest, older) = try newest(ranges, expression)
@@ -166,8 +164,7 @@ private struct StoreSearch {
 
     /// Searches the messages outside the index by a temporary index of them in memory.
     private mutating func unsearched(_ expression: String) throws -> [Int64] {
-        let parts = try Row.fetchAll(
-            database, sql: "SELECT first, last FROM unsearched ORDER BY number DESC LIMIT 100")
+        let parts = try Row.fetchAll(database, sql: "SELECT first, last FROM unsearched ORDER BY number DESC LIMIT 100")
         var entries: [SearchIndexing.Entry] = []
         var seen: Set<Int64> = []
         for part in parts where entries.count < Self.unsearchedRows {

@@ -50,9 +50,7 @@ struct StoreReading {
 
     /// The part of a stream's rows stored between two moments, both included. A server stores in the order of its
     /// clock, so that a binary search finds each end: some forty lookups, a millisecond among a million messages.
-    func part(
-        of rows: ClosedRange<Int64>, from start: Timestamp?, through end: Timestamp?
-    ) throws -> Range<Int64> {
+    func part(of rows: ClosedRange<Int64>, from start: Timestamp?, through end: Timestamp?) throws -> Range<Int64> {
         let first = try start.map { try firstRow(notBefore: $0, in: rows) } ?? rows.lowerBound
         guard let end, end.milliseconds < .max else { return first..<rows.upperBound + 1 }
         return first..<max(first, try firstRow(notBefore: Timestamp(milliseconds: end.milliseconds + 1), in: rows))
@@ -93,17 +91,14 @@ struct StoreReading {
         guard let bounds else { return .nothing }
         let keys = try rows(of: topics(of: [pattern]), in: bounds, newestFirst: newestFirst, limit: limit + 1)
         let found = try messages(keys.prefix(limit), bytes: bytes)
-        return KeptPage(
-            messages: newestFirst ? found.reversed() : found, isComplete: found.count == keys.count)
+        return KeptPage(messages: newestFirst ? found.reversed() : found, isComplete: found.count == keys.count)
     }
 
     /// The first or the last rows of some topics, or of all, within bounds, in that direction.
     ///
     /// Each topic is asked only for rows that can still be among the result, so that thousands of topics cost one
     /// lookup each.
-    func rows(
-        of topics: [Int64]?, in bounds: ClosedRange<Int64>, newestFirst: Bool, limit: Int
-    ) throws -> [Int64] {
+    func rows(of topics: [Int64]?, in bounds: ClosedRange<Int64>, newestFirst: Bool, limit: Int) throws -> [Int64] {
         let order = newestFirst ? "DESC" : "ASC"
         guard let topics else {
             return try Int64.fetchAll(

@@ -94,9 +94,7 @@ extension StoreChange {
         try trim(table, to: limit, database)
     }
 
-    private static func forget(
-        _ name: String, in table: String, column: String = "name", _ database: Database
-    ) throws {
+    private static func forget(_ name: String, in table: String, column: String = "name", _ database: Database) throws {
         try database.cachedStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").execute(arguments: [name])
     }
 
@@ -189,9 +187,7 @@ extension StoreChange {
         ).execute(arguments: key + key)
     }
 
-    private static func keep(
-        _ gap: KeptGap, of name: String, in stream: StreamIdentity, _ database: Database
-    ) throws {
+    private static func keep(_ gap: KeptGap, of name: String, in stream: StreamIdentity, _ database: Database) throws {
         // A known gap stays as it is.
         try database.execute(
             sql: "INSERT OR IGNORE INTO gaps (name, stream, incarnation, sequence, lost) VALUES (?, ?, ?, ?, ?)",

@@ -107,9 +107,7 @@ enum LetterRows {
         }
     }
 
-    private static func addWords(
-        _ number: Int64, _ text: String, _ person: String?, in database: Database
-    ) throws {
+    private static func addWords(_ number: Int64, _ text: String, _ person: String?, in database: Database) throws {
         try database.execute(
             sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
             arguments: [number, SearchText.split(text), SearchText.split(person ?? "")])
@@ -118,9 +116,7 @@ enum LetterRows {
     // MARK: Reading
 
     /// Letters by the rest of a statement, from `FROM` on.
-    static func fetch(
-        _ database: Database, _ rest: String, _ arguments: StatementArguments
-    ) throws -> [KeptLetter] {
+    static func fetch(_ database: Database, _ rest: String, _ arguments: StatementArguments) throws -> [KeptLetter] {
         let columns = ["direction", "id", "person", "postbox", "time", "text", "sudo", "subject"]
             .map { "letters." + $0 }
         let sql = "SELECT \(columns.joined(separator: ", ")) \(rest)"

@@ -11,8 +11,7 @@ enum SearchIndexing {
     ///
     /// - Returns: Whether there are more.
     static func step(in database: Database) throws -> Bool {
-        let next = try Row.fetchOne(
-            database, sql: "SELECT number, first, last FROM unsearched ORDER BY number LIMIT 1")
+        let next = try Row.fetchOne(database, sql: "SELECT number, first, last FROM unsearched ORDER BY number LIMIT 1")
         guard let next else { return false }
         let (number, first, last): (Int64, Int64, Int64) = try (next[at: 0], next[at: 1], next[at: 2])
         let messages = try missing(from: first, through: last, newestFirst: false, limit: rowsAtOnce, in: database)
@@ -20,8 +19,7 @@ enum SearchIndexing {
         let end = messages.last?.row
         if let end, end < first { throw DatabaseError.damage("messages are out of order") }
         if let end, messages.count == rowsAtOnce, end < last {
-            try database.execute(
-                sql: "UPDATE unsearched SET first = ? WHERE number = ?", arguments: [end + 1, number])
+            try database.execute(sql: "UPDATE unsearched SET first = ? WHERE number = ?", arguments: [end + 1, number])
         } else {
             try database.execute(sql: "DELETE FROM unsearched WHERE number = ?", arguments: [number])
         }
@@ -67,8 +65,7 @@ enum SearchIndexing {
         for entry in entries {
             let text = SearchText.split(entry.text)
             let sender = SearchText.split(entry.sender)
-            try statement.execute(
-                arguments: [entry.row, text, sender, SearchQuery.token(ofTopic: entry.topic)])
+            try statement.execute(arguments: [entry.row, text, sender, SearchQuery.token(ofTopic: entry.topic)])
         }
     }
 }

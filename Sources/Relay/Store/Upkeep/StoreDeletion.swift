@@ -111,8 +111,7 @@ struct StoreDeletion {
         var start: Int64? = Int64.min
         while let first = start {
             let bounds: StatementArguments = [first]
-            let rows = try Row.fetchCursor(
-                database, sql: sql, arguments: topic.map { bounds + [$0] } ?? bounds)
+            let rows = try Row.fetchCursor(database, sql: sql, arguments: topic.map { bounds + [$0] } ?? bounds)
             guard let stream = try Stream(rows) else { break }
             guard stream.first.row >= first else { throw DatabaseError.damage("messages are out of order") }
             streams.append(stream)

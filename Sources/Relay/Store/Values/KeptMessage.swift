@@ -62,8 +62,7 @@ public struct KeptMessage: Hashable, Sendable {
     /// The decoded message; nil if it cannot be decoded.
     public var message: TopicMessage? {
         var message = try? payload.withRawBytes { payload throws(EnvelopeError) in
-            try TopicMessage(
-                decoding: payload, topic: topic, sequence: place.sequence, time: time, isRecovered: false)
+            try TopicMessage(decoding: payload, topic: topic, sequence: place.sequence, time: time, isRecovered: false)
         }
         if let id { message?.id = id }
         message?.isOwn = isOwn

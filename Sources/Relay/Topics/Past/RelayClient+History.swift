@@ -74,8 +74,7 @@ extension RelayClient {
         topic: String, behind place: KeptPlace, limit: Int = 1_000, withPayload: Bool = false
     ) async throws(RelayError) -> TopicHistory {
         let pattern = try Self.checked(topic, limit)
-        return try await forwards(
-            pattern, in: History.Range(), after: place, limit: limit, withPayload: withPayload)
+        return try await forwards(pattern, in: History.Range(), after: place, limit: limit, withPayload: withPayload)
     }
 
     private func forwards(

@@ -30,8 +30,7 @@ struct StreamSource: Sendable {
         from sequence: UInt64, limit: Int, bytes: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
         if mayAsk,
-            let page = try await jetStream.batch(
-                of: name, filter: filter, from: sequence, limit: limit, bytes: bytes)
+            let page = try await jetStream.batch(of: name, filter: filter, from: sequence, limit: limit, bytes: bytes)
         {
             return page
         }

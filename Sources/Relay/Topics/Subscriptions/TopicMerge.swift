@@ -96,9 +96,7 @@ package struct TopicMerge: Sendable {
         }
     }
 
-    private mutating func receive(
-        _ event: TopicEvent, bytes: Int, from source: Int, at now: ContinuousClock.Instant
-    ) {
+    private mutating func receive(_ event: TopicEvent, bytes: Int, from source: Int, at now: ContinuousClock.Instant) {
         if let sequence = Self.sequence(of: event) {
             if sequence <= sources[source].passed { beginAnew() }
             sources[source].append(Entry(event: event, sequence: sequence, arrival: now, bytes: bytes))
