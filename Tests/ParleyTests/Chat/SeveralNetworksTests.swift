@@ -326,8 +326,7 @@ struct SeveralNetworksTests {
         func item(_ topic: String, _ text: String, minutes: Int64) -> FoundItem {
             let place = KeptPlace(stream: StreamIdentity(name: "s", incarnation: 1), sequence: UInt64(minutes))
             let time = Timestamp(milliseconds: Desk.wall.milliseconds + minutes * 60_000)
-            return .message(
-                FoundMessage(topic: topic, place: place, id: text, from: "bob", time: time, text: text))
+            return .message(FoundMessage(topic: topic, place: place, id: text, from: "bob", time: time, text: text))
         }
         let window = Window()
         var request: UInt64 = 0

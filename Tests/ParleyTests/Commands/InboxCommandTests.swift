@@ -110,8 +110,7 @@ struct InboxCommandTests {
 
     @Test("B49 B50 all letters of a page that are meant are deleted, those that cannot be read, too")
     func deletingAll() {
-        let unreadable = UnreadableLetter(
-            id: "x", createdAt: Desk.wall, postboxId: "shop", from: "bob", bytes: 3)
+        let unreadable = UnreadableLetter(id: "x", createdAt: Desk.wall, postboxId: "shop", from: "bob", bytes: 3)
         let letters = [Self.letter(1, in: "shop"), Self.letter(2, in: "diary")]
         let page = ListOutput(items: letters, nextToken: nil, unreadable: [unreadable])
         #expect(InboxSelection.all.ids(in: page) == letters.map(\.id) + ["x"])

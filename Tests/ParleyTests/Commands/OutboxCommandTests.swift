@@ -10,8 +10,7 @@ struct OutboxCommandTests {
     ) -> KeptPublish {
         let line = ChatLine(username: "alice", text: "text of \(id)", timestamp: Desk.wall)
         let envelope = Envelope(id: id, room: "chat.qa", message: line.value, start: Desk.wall)
-        let message = OutboxMessage(
-            id: id, destination: destination ?? .topic("chat.qa"), payload: envelope.encoded())
+        let message = OutboxMessage(id: id, destination: destination ?? .topic("chat.qa"), payload: envelope.encoded())
         return KeptPublish(message: message, state: state, since: Desk.wall, run: run)
     }
 

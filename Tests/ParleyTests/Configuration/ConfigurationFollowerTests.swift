@@ -83,7 +83,7 @@ struct ConfigurationFollowerTests {
         let new = try settings("{ join: ['chat.lobby', 'chat.qa'], mutes: ['chat.qa'], keys: { quit: '^Q' } }")
         #expect(desk.send(.configuration(.changed(new))) == [.topics(.subscribe(topic: "chat.qa"))])
         #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.compose.text == "half a line")
-        #expect(desk.model.notices.shown?.text == "The configuration has changed and counts now.")
+        #expect(desk.notice == "The configuration has changed and counts now.")
         #expect(desk.model.screen.chord.isEmpty && desk.model.network.conversations.isMuted("chat.qa"))
         #expect(desk.press(.control("q")) == .screen(.quit))
     }
@@ -114,11 +114,11 @@ struct ConfigurationFollowerTests {
         let before = desk.model.settings
         let words = "config.json:3:16: layout.sidebar: it takes a number"
         #expect(desk.send(.configuration(.refused(words))) == [])
-        #expect(desk.model.notices.shown?.kind == .failure && desk.screen().last?.contains(words) == true)
+        #expect(desk.model.notices.shown?.kind == .failure && desk.bottom.contains(words))
         #expect(desk.model.settings == before)
         desk.send(.configuration(.mended))
         #expect(desk.model.notices.shown?.kind == .information)
         desk.press(.function(8))
-        #expect(desk.screen().contains { $0.contains("config.json:3:16") })
+        #expect(desk.shows("config.json:3:16"))
     }
 }

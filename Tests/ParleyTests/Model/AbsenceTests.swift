@@ -158,7 +158,7 @@ struct AbsenceTests {
         desk.wait(.seconds(14 * 60))
         desk.send(.input(.focusIn))
         let words = "away 14 min: 5 new in 2 topics, 1 letter"
-        #expect(desk.screen().contains { $0.contains("─ \(words) · Alt-a ─") })
+        #expect(desk.shows("─ \(words) · Alt-a ─"))
         #expect(desk.screen().filter { $0.lowercased().contains(words) }.count == 1 && desk.model.notices.shown == nil)
         // Without that row the bottom of the pane says it.
         var tiny = Desk.joined("chat.lobby", "chat.qa", size: Size(rows: 6, columns: 40))
@@ -166,7 +166,7 @@ struct AbsenceTests {
         tiny.send(Self.say(1...2, in: "chat.qa", minutes: 2))
         tiny.wait(.seconds(14 * 60))
         tiny.send(.input(.focusIn))
-        #expect(tiny.model.notices.shown?.text == "Away 14 min: 2 new in 1 topic. Alt-a goes to the first.")
+        #expect(tiny.notice == "Away 14 min: 2 new in 1 topic. Alt-a goes to the first.")
         desk.press(.alt("a"))
         #expect(desk.model.screen.view == .conversation("chat.ops"))
         #expect(!desk.screen().contains { $0.contains(words) && $0.hasPrefix("─") })
@@ -207,7 +207,7 @@ struct AbsenceTests {
         desk.enter("/mute chat.qa")
         desk.loseFocus()
         desk.send(Self.say(1...2, in: "chat.qa"))
-        desk.send(.topic("chat.lobby", .messages([message(1, "from my other device", from: "alice")])))
+        desk.receive([message(1, "from my other device", from: "alice")])
         desk.wait(.seconds(600))
         desk.send(.input(.focusIn))
         #expect(desk.model.attention.absence == nil && desk.model.notices.shown == nil)
@@ -238,7 +238,7 @@ struct AbsenceTests {
         desk.send(Self.say(1...1, in: "chat.qa", minutes: 6))
         Self.reconnect(&desk, "chat.lobby", "chat.qa")
         #expect(desk.model.absenceWords == "away 14 min: 4 new in 2 topics · Alt-a")
-        #expect(desk.screen().contains { $0.contains("── new ─") })
+        #expect(desk.shows("── new ─"))
     }
 
     @Test("B21: what a slow link brings long after a short stop has its row, once it is here")
@@ -394,8 +394,8 @@ struct AbsenceTests {
         Self.suspended(&desk, 840)
         Self.reconnect(&desk, "chat.lobby")
         let words = "The connection rested meanwhile; /notify on keeps it, /notify off does not."
-        #expect(desk.model.notices.shown?.text == words && words.count < 78)
-        #expect(desk.screen().contains { $0.contains("away 14 min: nothing new") })
+        #expect(desk.notice == words && words.count < 78)
+        #expect(desk.shows("away 14 min: nothing new"))
         #expect(desk.effects.contains(.store(.keepChoice(.suspensionExplained, true))))
         desk.press(.character("x"))
         Self.suspended(&desk, 840)
@@ -443,10 +443,10 @@ struct AbsenceTests {
     func suspendAfter() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/suspend-after")
-        #expect(desk.model.notices.shown?.text == "The connection is suspended after 2 min out of focus.")
+        #expect(desk.notice == "The connection is suspended after 2 min out of focus.")
         desk.enter("/notify on")
         desk.enter("/suspend-after")
-        #expect(desk.model.notices.shown?.text.contains("/notify off ends that") == true)
+        #expect(desk.notice.contains("/notify off ends that"))
         desk.enter("/suspend-after 5m")
         #expect(desk.model.attention.suspension.effectiveTime == .seconds(300))
         for text in ["soon", "-1", "5 m", "1e12"] {

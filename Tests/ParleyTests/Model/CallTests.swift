@@ -89,8 +89,7 @@ struct CallTests {
         let test = desk.enter("/notify test")
         #expect(test.core.contains { if case .runNotifier("notify-send hello", _) = $0 { true } else { false } })
         desk.send(.notified(by: []))
-        #expect(
-            desk.model.notices.shown?.text == "The command of the configuration runs; the terminal was sent nothing.")
+        #expect(desk.notice == "The command of the configuration runs; the terminal was sent nothing.")
         desk.model.settings.notifications.mentions = false
         desk.wait(.seconds(20))
         #expect(!desk.send(Self.mention(2)).core.contains { if case .runNotifier = $0 { true } else { false } })
@@ -104,7 +103,7 @@ struct CallTests {
         desk.enter("/mute chat.qa")
         desk.send(.input(.focusOut))
         desk.send(Self.mention(2, "chat.qa"))
-        desk.send(.topic("chat.lobby", .messages([message(3, "nothing"), message(4, "alice", from: "alice")])))
+        desk.receive([message(3, "nothing"), message(4, "alice", from: "alice")])
         desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .closedByUser)))
         #expect(desk.notifications.isEmpty)
     }
@@ -196,18 +195,18 @@ struct CallTests {
         let test = TerminalNotification(title: "Parley", body: "This is a test for alice@local.")
         #expect(desk.enter("/notify test") == .screen(.notify(test, isTest: true)))
         desk.send(.notified(by: [.bell]))
-        #expect(desk.model.notices.shown?.text == "The bell has rung: the terminal is not known to show notifications.")
+        #expect(desk.notice == "The bell has rung: the terminal is not known to show notifications.")
         desk.send(.notified(by: [.bell, .osc99]))
-        #expect(desk.model.notices.shown?.text.hasPrefix("Sent by OSC 99 and the bell.") == true)
+        #expect(desk.notice.hasPrefix("Sent by OSC 99 and the bell."))
         var settings = ChatSettings()
         settings.bell = .nothing
         desk.model.configure(settings)
         desk.send(.notified(by: [.bell]))
-        #expect(desk.model.notices.shown?.text.contains("bell: \"none\"") == true)
+        #expect(desk.notice.contains("bell: \"none\""))
         settings.notifications.by = .nothing
         desk.model.configure(settings)
         desk.send(.notified(by: []))
-        #expect(desk.model.notices.shown?.text.contains("by: \"none\"") == true)
+        #expect(desk.notice.contains("by: \"none\""))
         desk.enter("/notify loudly")
         #expect(desk.model.notices.shown?.kind == .failure)
     }

@@ -82,8 +82,7 @@ struct ConnectionLogTests {
     func roundTrips() {
         var desk = Desk.joined("chat.lobby")
         for number in 1...50 {
-            desk.send(
-                .statusChanged(ConnectionStatus(state: .connected, roundTripTime: .milliseconds(number))))
+            desk.send(.statusChanged(ConnectionStatus(state: .connected, roundTripTime: .milliseconds(number))))
         }
         #expect(Self.lines(desk).dropFirst() == ["10:00:00.000 ● CONNECTED · 1.0 ms"])
     }
@@ -121,9 +120,9 @@ struct ConnectionLogTests {
         #expect(desk.model.network.log.entries.count == ConnectionLog.limit)
         #expect(Array(desk.screen()[2..<20]) == Array(before[2..<20]))
         desk.press(.end)
-        #expect(desk.screen().contains { $0.contains("remark 1100") })
+        #expect(desk.shows("remark 1100"))
         desk.send(.log("and one more"))
-        #expect(desk.screen().contains { $0.contains("and one more") })
+        #expect(desk.shows("and one more"))
         desk.press(.home)
         #expect(desk.screen()[3].contains("remark 102"))
         // Where the person looked is dropped in the end: then the oldest that is left is shown.
@@ -135,8 +134,8 @@ struct ConnectionLogTests {
     func keys() {
         var desk = Desk.joined("chat.lobby")
         desk.press(.function(8))
-        #expect(desk.screen().contains { $0.contains("connection log ─ 0 entries") })
-        #expect(desk.screen().last?.contains("Esc close") == true)
+        #expect(desk.shows("connection log ─ 0 entries"))
+        #expect(desk.bottom.contains("Esc close"))
         let sent = desk.enter("typed under the log")
         #expect(
             sent.core.contains {
@@ -146,7 +145,7 @@ struct ConnectionLogTests {
         #expect(desk.model.logScroll == .end)
         desk.press(.function(8))
         #expect(desk.model.screen.overlay == nil)
-        #expect(desk.screen().contains { $0.contains("typed under the log") })
+        #expect(desk.shows("typed under the log"))
         desk.enter("/log")
         #expect(desk.model.logScroll == .end)
         desk.press(.escape)
@@ -171,10 +170,10 @@ struct ConnectionLogTests {
         var desk = Desk.joined("chat.lobby")
         for number in 1...60 { desk.send(.log("remark \(number)")) }
         desk.press(.function(8))
-        desk.send(.topic("chat.lobby", .messages([message(1, "hello")])))
+        desk.receive([message(1, "hello")])
         #expect(desk.conversation("chat.lobby")?.unread == 1)
         desk.send(.input(.mouse(MouseEvent(kind: .scrollUp, button: .none, row: 5, column: 40))))
-        #expect(desk.screen().last?.hasSuffix("↓ 3 below") == true)
+        #expect(desk.bottom.hasSuffix("↓ 3 below"))
         for _ in 0..<3 { desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 5, column: 40)))) }
         #expect(desk.model.logScroll == .end)
         desk.click(row: 2, column: 3)
@@ -211,7 +210,7 @@ struct ConnectionLogTests {
             var desk = Desk.joined("chat.lobby", size: Size(rows: rows, columns: columns))
             desk.press(.function(8))
             Self.outage(&desk)
-            #expect(desk.screen().contains { $0.contains("reconnecting") }, "\(columns)×\(rows)")
+            #expect(desk.shows("reconnecting"), "\(columns)×\(rows)")
             for _ in 0..<60 { desk.press(.up) }
             #expect(
                 desk.screen().contains { $0.contains("21 November") || $0.contains("Friday") }, "\(columns)×\(rows)")

@@ -9,8 +9,8 @@ struct ConversationTests {
     @Test("B38: messages are in stream order whatever order they came in, each once")
     func order() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(5, "five"), message(3, "three")])))
-        desk.send(.topic("chat.lobby", .messages([message(4, "four", isRecovered: true), message(5, "five")])))
+        desk.receive([message(5, "five"), message(3, "three")])
+        desk.receive([message(4, "four", isRecovered: true), message(5, "five")])
         desk.send(
             .past("chat.lobby", .history([message(1, "one"), message(2, "two"), message(3, "x")], isComplete: true)))
         #expect(desk.texts("chat.lobby") == ["1 one", "2 two", "3 three", "4 four", "5 five"])
@@ -19,28 +19,28 @@ struct ConversationTests {
     @Test("B38: the same id under another sequence is the same message")
     func sameID() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(5, "five", id: "a"), message(9, "five", id: "a")])))
+        desk.receive([message(5, "five", id: "a"), message(9, "five", id: "a")])
         #expect(desk.texts("chat.lobby") == ["5 five"])
     }
 
     @Test("B38: a gap is marked between what was and what follows")
     func gap() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(2, "before")])))
+        desk.receive([message(2, "before")])
         desk.send(.topic("chat.lobby", .gap(lost: 7)))
-        desk.send(.topic("chat.lobby", .messages([message(10, "after")])))
+        desk.receive([message(10, "after")])
         #expect(desk.texts("chat.lobby") == ["2 before", "gap 7", "10 after"])
-        #expect(desk.screen().contains { $0.contains("─ 7 messages are gone ─") })
+        #expect(desk.shows("─ 7 messages are gone ─"))
     }
 
     @Test("B38: a topic that was deleted and made again begins anew, with a marker")
     func restart() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(7, "before", id: "a")])))
+        desk.receive([message(7, "before", id: "a")])
         desk.send(.topic("chat.lobby", .restarted))
-        desk.send(.topic("chat.lobby", .messages([message(1, "after"), message(2, "again", id: "a")])))
+        desk.receive([message(1, "after"), message(2, "again", id: "a")])
         #expect(desk.texts("chat.lobby") == ["restart", "1 after", "2 again"])
-        #expect(desk.screen().contains { $0.contains("─ the network began anew: here it goes on ─") })
+        #expect(desk.shows("─ the network began anew: here it goes on ─"))
     }
 
     @Test(
@@ -57,7 +57,7 @@ struct ConversationTests {
         for step in order {
             switch step {
             case "echo":
-                desk.send(.topic("chat.lobby", .messages([message(8, "hello", from: "alice", id: id)])))
+                desk.receive([message(8, "hello", from: "alice", id: id)])
             default: desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 8))))
             }
         }
@@ -69,10 +69,7 @@ struct ConversationTests {
     @Test("An own line that a page of history brings counts as sent, and another that waits does not")
     func ownInHistory() throws {
         var desk = Desk.joined("chat.lobby")
-        guard case .topics(.publish(let id, _, _)) = try #require(desk.enter("hello").core.first) else {
-            Issue.record("nothing was published")
-            return
-        }
+        let id = try desk.publish("hello")
         desk.enter("still under way")
         desk.send(.past("chat.lobby", .history([message(8, "hello", from: "alice", id: id)], isComplete: true)))
         #expect(desk.texts("chat.lobby") == ["8 own hello", "sending still under way"])
@@ -82,21 +79,15 @@ struct ConversationTests {
     @Test("B64: a message under an id that another one has hides neither")
     func usedID() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(
-            .topic(
-                "chat.lobby",
-                .messages([message(5, "first", from: "carol", id: "deploy"), message(6, "done", id: "deploy")])))
-        desk.send(.topic("chat.lobby", .messages([message(9, "done", from: "carol", id: "deploy")])))
+        desk.receive([message(5, "first", from: "carol", id: "deploy"), message(6, "done", id: "deploy")])
+        desk.receive([message(9, "done", from: "carol", id: "deploy")])
         #expect(desk.texts("chat.lobby") == ["5 first", "6 done", "9 done"])
     }
 
     @Test("B64: another spelling of an id's letters is another id: both messages are shown")
     func spelledID() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(
-            .topic(
-                "chat.lobby",
-                .messages([message(5, "done", id: "caf\u{E9}"), message(6, "done", id: "cafe\u{301}")])))
+        desk.receive([message(5, "done", id: "caf\u{E9}"), message(6, "done", id: "cafe\u{301}")])
         #expect(desk.texts("chat.lobby") == ["5 done", "6 done"])
     }
 
@@ -105,13 +96,9 @@ struct ConversationTests {
         var desk = Desk.joined("chat.lobby")
         desk.enter("mine")
         let letter = "e" + String(repeating: "\u{301}\u{316}", count: 200_000)
-        desk.send(
-            .topic(
-                "chat.lobby",
-                .messages([
-                    message(1, "one", from: letter, id: letter), message(2, letter, id: "x"),
-                    message(3, letter + "!", id: "x"),
-                ])))
+        desk.receive([
+            message(1, "one", from: letter, id: letter), message(2, letter, id: "x"), message(3, letter + "!", id: "x"),
+        ])
         #expect(desk.conversation("chat.lobby")?.rows.map(\.position) == (1...3).map { .message($0) })
     }
 
@@ -119,13 +106,10 @@ struct ConversationTests {
     func forged() throws {
         var desk = Desk.joined("chat.lobby")
         desk.loseFocus()
-        desk.send(
-            .topic(
-                "chat.lobby",
-                .messages([
-                    message(1, "I never said that", from: "alice", isOwn: false),
-                    message(2, "the network says", from: "~parley"),
-                ])))
+        desk.receive([
+            message(1, "I never said that", from: "alice", isOwn: false),
+            message(2, "the network says", from: "~parley"),
+        ])
         #expect(desk.texts("chat.lobby") == ["1 I never said that", "2 the network says"])
         #expect(desk.conversation("chat.lobby")?.unread == 2)
         #expect(desk.screen().contains { $0.contains("alice?") && $0.contains("never") && $0.hasSuffix("?") })
@@ -133,7 +117,7 @@ struct ConversationTests {
         #expect(!desk.screen().contains { $0.hasSuffix("✓") })
         let row = try #require(desk.conversation("chat.lobby")?.row(at: 0))
         desk.model.lookAt(row)
-        #expect(desk.screen().contains { $0.contains("not sent by you") })
+        #expect(desk.shows("not sent by you"))
     }
 
     @Test(
@@ -144,10 +128,10 @@ struct ConversationTests {
         let own = message(3, "I agree to a", from: "alice", id: "x")
         let copy = message(8, "I agree to b", from: "alice", id: "x")
         if inOrder {
-            desk.send(.topic("chat.lobby", .messages([own])))
-            desk.send(.topic("chat.lobby", .messages([copy])))
+            desk.receive([own])
+            desk.receive([copy])
         } else {
-            desk.send(.topic("chat.lobby", .messages([copy])))
+            desk.receive([copy])
             desk.send(.past("chat.lobby", .history([own], isComplete: true)))
         }
         #expect(desk.texts("chat.lobby") == ["3 own I agree to a", "8 I agree to b"])
@@ -160,7 +144,7 @@ struct ConversationTests {
         desk.send(
             .past("chat.lobby", .history([message(1, "mine", from: "alice"), message(2, "his")], isComplete: true)))
         desk.loseFocus()
-        desk.send(.topic("chat.lobby", .messages([message(3, "from the other window", from: "alice")])))
+        desk.receive([message(3, "from the other window", from: "alice")])
         #expect(desk.texts("chat.lobby") == ["1 own mine", "2 his", "3 own from the other window"])
         #expect(desk.conversation("chat.lobby")?.unread == 0)
         #expect(desk.screen().contains { $0.contains("alice  mine") && $0.hasSuffix("✓") })
@@ -169,7 +153,7 @@ struct ConversationTests {
         // Anybody can be called what somebody without credentials is called.
         var nobody = Desk.joined("chat.lobby")
         nobody.send(.identified(.init(user: "anonymous", network: "x", isNamed: false)))
-        nobody.send(.topic("chat.lobby", .messages([message(1, "whose?", from: "anonymous")])))
+        nobody.receive([message(1, "whose?", from: "anonymous")])
         #expect(nobody.texts("chat.lobby") == ["1 whose?"])
     }
 
@@ -178,21 +162,18 @@ struct ConversationTests {
         for state in [ConnectionStatus.State.connected, .reconnecting] {
             var desk = Desk.joined("chat.lobby", state: state)
             desk.enter("hello")
-            #expect(desk.screen().contains { $0.contains(" alice  hello") })
+            #expect(desk.shows(" alice  hello"))
         }
     }
 
     @Test("B29: a line that was not sent stays, says why, and can be sent again under its old id")
     func failureAndResend() throws {
         var desk = Desk.joined("chat.lobby")
-        guard case .topics(.publish(let id, _, _)) = try #require(desk.enter("big").core.first) else {
-            Issue.record("it is not published")
-            return
-        }
+        let id = try desk.publish("big")
         desk.send(.published(PublishNews(id: id, state: .failed(.timeout("The publish")))))
-        desk.send(.topic("chat.lobby", .messages([message(3, "later")])))
+        desk.receive([message(3, "later")])
         #expect(desk.screen().contains { $0.hasSuffix("✗") && $0.contains("big") })
-        #expect(desk.screen().contains { $0.contains("not sent: The publish was not answered") })
+        #expect(desk.shows("not sent: The publish was not answered"))
         #expect(desk.model.network.outbox.queuedCount == 0)
         #expect(desk.enter("/resend") == [.topics(.sendAgain(id: id, topic: "chat.lobby", text: "big"))])
         #expect(desk.texts("chat.lobby") == ["3 later", "queued big"])
@@ -201,12 +182,9 @@ struct ConversationTests {
     @Test("B29: a line that may be stored already says so, and is sent again or dropped as its writer likes")
     func uncertain() throws {
         var desk = Desk.joined("chat.lobby")
-        guard case .topics(.publish(let id, _, _)) = try #require(desk.enter("once?").core.first) else {
-            Issue.record("it is not published")
-            return
-        }
+        let id = try desk.publish("once?")
         desk.send(.published(PublishNews(id: id, state: .uncertain)))
-        #expect(desk.screen().contains { $0.contains("perhaps sent: The answer was lost.") })
+        #expect(desk.shows("perhaps sent: The answer was lost."))
         #expect(desk.model.network.outbox.queuedCount == 0)
         #expect(desk.enter("/resend") == [.topics(.sendAgain(id: id, topic: "chat.lobby", text: "once?"))])
         desk.send(.published(PublishNews(id: id, state: .uncertain)))
@@ -237,10 +215,7 @@ struct ConversationTests {
     @Test("B32: a discarded line can be dropped")
     func discard() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
-        guard case .topics(.publish(let id, _, _)) = try #require(desk.enter("lost?").core.first) else {
-            Issue.record("it is not published")
-            return
-        }
+        let id = try desk.publish("lost?")
         desk.send(.published(PublishNews(id: id, state: .discarded(.closedByUser))))
         #expect(desk.conversation("chat.lobby")?.failedLines.count == 1)
         desk.enter("/discard")
@@ -251,7 +226,7 @@ struct ConversationTests {
     func bound() {
         var desk = Desk.joined("chat.lobby")
         for start in stride(from: UInt64(1), to: 12_000, by: 500) {
-            desk.send(.topic("chat.lobby", .messages((start..<start + 500).map { message($0, "m") })))
+            desk.receive((start..<start + 500).map { message($0, "m") })
         }
         let conversation = desk.conversation("chat.lobby")
         #expect((conversation?.rows.count ?? .max) <= Conversation.rowLimit)
@@ -263,13 +238,13 @@ struct ConversationTests {
     func textBound() {
         var desk = Desk.joined("chat.lobby")
         let text = String(repeating: "x", count: Conversation.textLimit / 10)
-        for number in UInt64(1)...25 { desk.send(.topic("chat.lobby", .messages([message(number, text)]))) }
+        for number in UInt64(1)...25 { desk.receive([message(number, text)]) }
         #expect(desk.conversation("chat.lobby")?.rows.map(\.position) == (16...25).map { .message($0) })
         // What was dropped comes again where the person pages up.
         #expect(desk.conversation("chat.lobby")?.history == .more)
         let longest = String(repeating: "y", count: Conversation.textLimit + 1)
-        desk.send(.topic("chat.lobby", .messages([message(26, longest)])))
-        desk.send(.topic("chat.lobby", .messages([message(27, "short")])))
+        desk.receive([message(26, longest)])
+        desk.receive([message(27, "short")])
         #expect(desk.conversation("chat.lobby")?.rows.map(\.position) == [.message(27)])
     }
 
@@ -279,14 +254,14 @@ struct ConversationTests {
     func droppedMeanwhile(isKept: Bool) {
         var desk = Desk.joined("chat.lobby")
         func lines(_ range: ClosedRange<UInt64>) -> [TopicMessage] { range.map { message($0, "m\($0)") } }
-        desk.send(.topic("chat.lobby", .messages(lines(1_001...6_001))))
+        desk.receive(lines(1_001...6_001))
         let first = desk.conversation("chat.lobby")?.oldest?.sequence ?? 0
         desk.press(.backTab)
         #expect(desk.press(.home) == [.topics(.loadHistory(topic: "chat.lobby", before: first, limit: 200))])
-        desk.send(.topic("chat.lobby", .messages(lines(6_002...6_501))))
+        desk.receive(lines(6_002...6_501))
         #expect(desk.conversation("chat.lobby")?.oldest?.sequence == first)
         desk.press(.end)
-        desk.send(.topic("chat.lobby", .messages(lines(6_502...6_502))))
+        desk.receive(lines(6_502...6_502))
         let next = desk.conversation("chat.lobby")?.oldest?.sequence ?? 0
         #expect(next > first)
         let page = lines(first - 200...first - 1)
@@ -304,7 +279,7 @@ struct ConversationTests {
         var desk = Desk.joined("chat.lobby")
         var empty = message(1, "")
         (empty.message, empty.from) = (.null, nil)
-        desk.send(.topic("chat.lobby", .messages([empty, message(2, "two")])))
+        desk.receive([empty, message(2, "two")])
         #expect(desk.texts("chat.lobby") == ["1 (empty message)", "2 two"])
     }
 
@@ -312,10 +287,7 @@ struct ConversationTests {
     func overlap() {
         var desk = Desk.joined("chat.>", "chat.lobby", ">")
         for name in ["chat.>", "chat.lobby", ">"] {
-            desk.send(
-                .topic(
-                    name,
-                    .messages([message(1, "hi"), message(2, "qa", topic: "chat.qa"), message(3, "x", topic: "y")])))
+            desk.receive([message(1, "hi"), message(2, "qa", topic: "chat.qa"), message(3, "x", topic: "y")], in: name)
         }
         #expect(desk.texts("chat.lobby") == ["1 hi"])
         #expect(desk.texts("chat.>") == ["2 qa"])
@@ -326,7 +298,7 @@ struct ConversationTests {
     func failedTopic() {
         var desk = Desk.joined("chat.lobby", "secret.room")
         desk.send(.topic("secret.room", .failed(.notAuthorized("secret.room"))))
-        #expect(desk.screen().contains { $0.contains("✗ secret.room") })
+        #expect(desk.shows("✗ secret.room"))
         #expect(desk.conversation("chat.lobby")?.subscription == .live)
     }
 
@@ -343,8 +315,6 @@ struct ConversationTests {
         #expect(desk.conversation("chat.lobby")?.unread == 0)
         var asked: ChatEffects = []
         for _ in 0..<10 { asked += desk.press(.pageUp) }
-        #expect(
-            asked == [.topics(.loadHistory(topic: "chat.lobby", before: 51, limit: 200))]
-        )
+        #expect(asked == [.topics(.loadHistory(topic: "chat.lobby", before: 51, limit: 200))])
     }
 }

@@ -23,9 +23,7 @@ struct EditorTests {
         desk.send(.edited(.written("ten bytes.")))
         #expect(desk.model.notices.shown == nil)
         desk.send(.edited(.written("eleven byte")))
-        #expect(
-            desk.model.notices.shown?.text
-                == "It has 11 bytes, a message at most 10. Shorten it, or send it in parts.")
+        #expect(desk.notice == "It has 11 bytes, a message at most 10. Shorten it, or send it in parts.")
         #expect(desk.model.compose.text == "eleven byte")
     }
 
@@ -47,16 +45,16 @@ struct EditorTests {
         desk.type("so far")
         desk.send(.edited(.failed("The editor ended with 1; the text is as it was before.")))
         #expect(desk.model.compose.text == "so far")
-        #expect(desk.model.notices.shown?.text == "The editor ended with 1; the text is as it was before.")
+        #expect(desk.notice == "The editor ended with 1; the text is as it was before.")
     }
 
     @Test("What came while the editor had the terminal is new")
     func missed() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "before")])))
+        desk.receive([message(1, "before")])
         desk.wait(.seconds(600))
         desk.send(.edited(.written("")))
-        desk.send(.topic("chat.lobby", .messages([message(2, "meanwhile", minutes: 5)])))
+        desk.receive([message(2, "meanwhile", minutes: 5)])
         let screen = desk.screen()
         let mark = screen.firstIndex { $0.contains("─ new ─") } ?? 0
         #expect(mark > 0 && screen[mark + 1].hasSuffix("meanwhile"))

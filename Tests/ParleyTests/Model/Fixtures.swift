@@ -1,5 +1,6 @@
 import Relay
 import Terminal
+import Testing
 
 @testable import Parley
 
@@ -98,6 +99,20 @@ struct Desk {
         return press(.enter)
     }
 
+    /// Sends a line to the topic in view, and returns its id.
+    mutating func publish(_ text: String) throws -> String {
+        let ids: [String] = enter(text).core.compactMap {
+            if case .topics(.publish(let id, _, _)) = $0 { id } else { nil }
+        }
+        return try #require(ids.first, "nothing is published")
+    }
+
+    /// What a topic's subscription delivers.
+    @discardableResult
+    mutating func receive(_ messages: [TopicMessage], in topic: String = "chat.lobby") -> ChatEffects {
+        send(.topic(topic, .messages(messages)))
+    }
+
     mutating func loseFocus() {
         // The first report shows that the terminal reports at all.
         send(.input(.focusIn))
@@ -105,8 +120,7 @@ struct Desk {
     }
 
     mutating func wait(_ duration: Duration) {
-        let milliseconds =
-            duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
+        let milliseconds = duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
         send(
             .tick(
                 Moment(
@@ -134,6 +148,15 @@ struct Desk {
     func screen(_ size: Size? = nil, after wait: Duration = .zero) -> [String] {
         render(model, size: size ?? model.size, now: model.now.instant.advanced(by: wait)).rows
     }
+
+    /// Whether a row of the screen has some words.
+    func shows(_ words: String) -> Bool { screen().contains { $0.contains(words) } }
+
+    /// The screen's last row.
+    var bottom: String { screen().last ?? "" }
+
+    /// The words of the notice that is shown.
+    var notice: String { model.notices.shown?.text ?? "" }
 }
 
 /// A message as the core delivers it; `minutes` after 10:00. Alice's are known to be hers, unless said otherwise.

@@ -8,13 +8,10 @@ import Testing
 struct IgnoringTests {
     private static func desk() -> Desk {
         var desk = Desk.joined("chat.lobby", "chat.ops")
-        desk.send(
-            .topic(
-                "chat.lobby",
-                .messages([
-                    message(1, "hello", from: "bob"), message(2, "buy this", from: "Mallory"),
-                    message(3, "and that", from: "mallory"), message(4, "good day", from: "carol"),
-                ])))
+        desk.receive([
+            message(1, "hello", from: "bob"), message(2, "buy this", from: "Mallory"),
+            message(3, "and that", from: "mallory"), message(4, "good day", from: "carol"),
+        ])
         return desk
     }
 
@@ -22,8 +19,8 @@ struct IgnoringTests {
     func hidden() {
         var desk = Self.desk()
         desk.enter("/ignore mallory")
-        #expect(desk.model.notices.shown?.text == "What mallory writes is hidden. /unignore mallory shows it again.")
-        desk.send(.topic("chat.lobby", .messages([message(5, "still here", from: "MALLORY")])))
+        #expect(desk.notice == "What mallory writes is hidden. /unignore mallory shows it again.")
+        desk.receive([message(5, "still here", from: "MALLORY")])
         let screen = desk.screen()
         #expect(screen.contains { $0.hasSuffix("hello") } && screen.contains { $0.hasSuffix("good day") })
         for text in ["buy this", "and that", "still here"] {
@@ -39,11 +36,10 @@ struct IgnoringTests {
     func silent() {
         var desk = Self.desk()
         desk.enter("/ignore mallory")
-        let effects = desk.send(
-            .topic("chat.ops", .messages([message(1, "@alice look", from: "mallory", topic: "chat.ops")])))
+        let effects = desk.receive([message(1, "@alice look", from: "mallory", topic: "chat.ops")], in: "chat.ops")
         #expect(effects.isEmpty)
         #expect(desk.model.unreadMessages == 0 && desk.model.unseenMentions == 0)
-        desk.send(.topic("chat.ops", .messages([message(2, "@alice hi", from: "bob", topic: "chat.ops")])))
+        desk.receive([message(2, "@alice hi", from: "bob", topic: "chat.ops")], in: "chat.ops")
         #expect(desk.model.unreadMessages == 1 && desk.model.unseenMentions == 1)
     }
 
@@ -65,25 +61,19 @@ struct IgnoringTests {
     func separators() throws {
         var desk = Desk.joined("chat.lobby")
         func line(_ text: String) -> String? { desk.screen().first { $0.hasSuffix(text) } }
-        desk.send(
-            .topic(
-                "chat.lobby",
-                .messages([
-                    message(1, "yesterday", minutes: -900), message(2, "buy this", from: "mallory", minutes: -500),
-                    message(3, "good morning", minutes: -450), message(4, "and that", from: "mallory", minutes: -449),
-                    message(5, "writing on", minutes: -448),
-                ])))
+        desk.receive([
+            message(1, "yesterday", minutes: -900), message(2, "buy this", from: "mallory", minutes: -500),
+            message(3, "good morning", minutes: -450), message(4, "and that", from: "mallory", minutes: -449),
+            message(5, "writing on", minutes: -448),
+        ])
         desk.enter("/ignore mallory")
-        #expect(desk.screen().contains { $0.contains("Friday 21 November") })
+        #expect(desk.shows("Friday 21 November"))
         #expect(line("good morning")?.contains("bob") == true)
         #expect(line("writing on")?.contains("bob") == false)
         desk.loseFocus()
-        desk.send(
-            .topic(
-                "chat.lobby",
-                .messages([
-                    message(6, "still here", from: "mallory", minutes: -447), message(7, "back again", minutes: -447),
-                ])))
+        desk.receive([
+            message(6, "still here", from: "mallory", minutes: -447), message(7, "back again", minutes: -447),
+        ])
         let screen = desk.screen()
         let marker = try #require(screen.firstIndex { $0.contains("── new ─") })
         #expect(screen[marker + 1].hasSuffix("back again") && screen[marker + 1].contains("bob"))
@@ -92,14 +82,13 @@ struct IgnoringTests {
     @Test("A topic that is hidden whole scrolls, and holds nothing up")
     func allHidden() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(
-            .topic("chat.lobby", .messages((1...300).map { message(UInt64($0), "spam \($0)", from: "mallory") })))
+        desk.receive((1...300).map { message(UInt64($0), "spam \($0)", from: "mallory") })
         desk.enter("/ignore mallory")
-        #expect(!desk.screen().contains { $0.contains("spam") })
+        #expect(!desk.shows("spam"))
         for key in [Key(.pageUp), Key(.pageUp), Key(.pageDown), Key(.home), Key(.end)] { desk.press(key) }
         desk.press(.backTab)
         for key in [Key(.up), Key(.down), Key(.home), Key(.end)] { desk.press(key) }
-        #expect(!desk.screen().contains { $0.contains("spam") })
+        #expect(!desk.shows("spam"))
     }
 
     @Test("Who is ignored is kept, and comes back at the next start")
@@ -107,12 +96,12 @@ struct IgnoringTests {
         var desk = Desk()
         desk.send(.start(topics: ["chat.lobby"], keeps: true))
         desk.send(.opened(KeptDesk(topics: ["chat.lobby"], ignored: ["mallory"])))
-        desk.send(.topic("chat.lobby", .messages([message(1, "buy this", from: "Mallory"), message(2, "hello")])))
-        #expect(!desk.screen().contains { $0.contains("buy this") })
+        desk.receive([message(1, "buy this", from: "Mallory"), message(2, "hello")])
+        #expect(!desk.shows("buy this"))
         #expect(desk.enter("/ignore Eve").contains(.store(.keepIgnored("eve", true))))
         #expect(desk.enter("/unignore mallory").contains(.store(.keepIgnored("mallory", false))))
         #expect(desk.enter("/ignore").core.filter { if case .store(.keepIgnored) = $0 { true } else { false } }.isEmpty)
-        #expect(desk.model.notices.shown?.text == "Ignored: eve. /unignore NAME shows them again.")
+        #expect(desk.notice == "Ignored: eve. /unignore NAME shows them again.")
     }
 
     @Test("A topic that is joined later hides them too")
@@ -120,8 +109,8 @@ struct IgnoringTests {
         var desk = Self.desk()
         desk.enter("/ignore mallory")
         desk.enter("/join chat.new")
-        desk.send(.topic("chat.new", .messages([message(1, "buy this", from: "mallory", topic: "chat.new")])))
-        #expect(!desk.screen().contains { $0.contains("buy this") })
+        desk.receive([message(1, "buy this", from: "mallory", topic: "chat.new")], in: "chat.new")
+        #expect(!desk.shows("buy this"))
     }
 
     @Test("What cannot be ignored is refused with words")
@@ -133,7 +122,7 @@ struct IgnoringTests {
             ("/ignore", "Nobody is ignored. /ignore NAME hides what somebody writes."),
         ] {
             desk.enter(text)
-            #expect(desk.model.notices.shown?.text == words)
+            #expect(desk.notice == words)
         }
     }
 }

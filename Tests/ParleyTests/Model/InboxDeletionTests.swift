@@ -30,17 +30,15 @@ struct InboxDeletionTests {
             deleted: Array(ids.prefix(count)), failed: ids.dropFirst(count).map { .init(id: $0, error: error) })
     }
 
-    private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
-
     @Test("B50: a letter goes some seconds after it was deleted, and a list made before cannot bring it back")
     func deleteOne() {
         var desk = Desk.inbox([letter(1), letter(2)])
         #expect(desk.press(.delete) == [])
-        #expect(shows(desk, "✕ 1 letter is deleted in 5 s, Alt-u undoes"))
+        #expect(desk.shows("✕ 1 letter is deleted in 5 s, Alt-u undoes"))
         #expect(desk.screen().contains { $0.contains("✕") && $0.contains("bob") })
         #expect(desk.model.network.inbox.selectedLetter?.id == "l2")
         desk.wait(.seconds(2))
-        #expect(shows(desk, "deleted in 3 s"))
+        #expect(desk.shows("deleted in 3 s"))
         #expect(desk.effects == [])
         desk.wait(.seconds(3))
         #expect(desk.effects == [.letters(.delete(ids: ["l1"]))])
@@ -50,7 +48,7 @@ struct InboxDeletionTests {
         #expect(desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"])))).isListing(token: nil))
         #expect(desk.model.network.inbox.letters.map(\.id) == ["l2"])
         #expect(desk.model.network.inbox.selected == 0)
-        #expect(desk.model.notices.shown?.text == "Deleted 1 letter.")
+        #expect(desk.notice == "Deleted 1 letter.")
         desk.send(.postbox(.page(request: before, ListOutput(items: [letter(1), letter(2)], nextToken: nil))))
         #expect(desk.model.network.inbox.letters.map(\.id) == ["l2"])
         desk.answerPage([letter(2)])
@@ -77,7 +75,7 @@ struct InboxDeletionTests {
             let before = desk.model.network.inbox.fetch?.request ?? 0
             let ids = desk.model.network.inbox.deletion.run?.ids ?? []
             #expect(desk.send(.postbox(.deleted(BulkDeletion(deleted: ids)))).isListing(token: nil))
-            #expect(desk.model.notices.shown?.text == "Deleted 10,000 letters.")
+            #expect(desk.notice == "Deleted 10,000 letters.")
             let list = ListOutput(items: [letter(1), letter(2), letter(20_001)], nextToken: nil)
             desk.send(.postbox(.page(request: before, list)))
             #expect(desk.model.network.inbox.letters.isEmpty)
@@ -94,9 +92,9 @@ struct InboxDeletionTests {
         desk.answerPage([letter(98), letter(99)])
         desk.press(.delete)
         desk.wait(.seconds(5))
-        #expect(desk.model.network.inbox.deletion.undoableCount == 0 && shows(desk, "deleting 0 of 60"))
+        #expect(desk.model.network.inbox.deletion.undoableCount == 0 && desk.shows("deleting 0 of 60"))
         desk.press(.alt("u"))
-        #expect(desk.model.notices.shown?.text == "These letters are being deleted already.")
+        #expect(desk.notice == "These letters are being deleted already.")
         desk.press(.delete)
         desk.wait(.seconds(5))
         #expect(desk.model.network.inbox.deletion.count == 62)
@@ -143,19 +141,19 @@ struct InboxDeletionTests {
         desk.press(.insert)
         desk.press(.insert)
         desk.press(.alt("d"))
-        #expect(desk.model.network.inbox.marked.isEmpty && shows(desk, "2 letters are deleted in 5 s"))
+        #expect(desk.model.network.inbox.marked.isEmpty && desk.shows("2 letters are deleted in 5 s"))
         desk.wait(.seconds(4))
         desk.press(.alt("d"))
         // The time begins anew with each key.
-        #expect(shows(desk, "3 letters are deleted in 5 s"))
+        #expect(desk.shows("3 letters are deleted in 5 s"))
         desk.press(.alt("u"))
         #expect(desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1", "l2"])
         desk.press(.alt("u"))
         #expect(desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.marked == ["l1", "l2"])
         #expect(desk.model.network.inbox.selectedLetter?.id == "l1")
-        #expect(desk.model.notices.shown?.text == "Restored 2 letters.")
+        #expect(desk.notice == "Restored 2 letters.")
         desk.press(.alt("u"))
-        #expect(desk.model.notices.shown?.text == "There is nothing to undo.")
+        #expect(desk.notice == "There is nothing to undo.")
         desk.wait(.seconds(60))
         #expect(desk.effects == [])
         #expect(desk.model.network.inbox.letters.count == 5)
@@ -172,7 +170,7 @@ struct InboxDeletionTests {
         #expect(!desk.effects.core.contains { if case .letters(.delete) = $0 { true } else { false } })
         desk.press(.alt("u"))
         #expect(desk.model.network.inbox.deletion.steps.isEmpty)
-        #expect(desk.model.notices.shown?.text == "Restored 1 letter." && desk.model.compose.editor.text == "one two")
+        #expect(desk.notice == "Restored 1 letter." && desk.model.compose.editor.text == "one two")
 
         desk = Desk.inbox([letter(1), letter(2, "text")])
         desk.press(.delete)
@@ -194,7 +192,7 @@ struct InboxDeletionTests {
                 desk.model.network.inbox.deletion.run == nil
                     && desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
             desk.send(.resumed)
-            #expect(shows(desk, "1 letter is deleted in 5 s, Alt-u undoes"))
+            #expect(desk.shows("1 letter is deleted in 5 s, Alt-u undoes"))
             return desk
         }
         var (desk, undone) = (resumed(), resumed())
@@ -240,7 +238,7 @@ struct InboxDeletionTests {
             desk.answerPage([letter(99, box: "b2")])
             let deletion = try #require(desk.model.network.inbox.deletion.run)
             desk.send(.postbox(.deleted(broken(deletion.ids, behind: 0))))
-            #expect(desk.model.notices.shown?.text.hasPrefix("No letter was deleted; 60 stay.") == true)
+            #expect(desk.notice.hasPrefix("No letter was deleted; 60 stay."))
             #expect(desk.model.network.inbox.marked.count == count)
         }
     }
@@ -262,14 +260,14 @@ struct InboxDeletionTests {
         desk.press(.delete)
         #expect(desk.press(.control("q")) == [])
         let question = " 1 letter is about to be deleted (Alt-u undoes it). Delete and quit? y/N"
-        #expect(desk.screen().last?.hasPrefix(question) == true)
+        #expect(desk.bottom.hasPrefix(question))
         // While that is asked nothing leaves.
         desk.wait(.seconds(60))
         #expect(!desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.deletion.run == nil)
         desk.press(.escape)
         desk.press(.alt("u"))
         #expect(desk.model.network.inbox.deletion.steps.isEmpty && !desk.effects.contains(.quit))
-        #expect(desk.model.notices.shown?.text == "Restored 1 letter.")
+        #expect(desk.notice == "Restored 1 letter.")
         #expect(desk.press(.control("q")) == .screen(.quit))
     }
 
@@ -283,7 +281,7 @@ struct InboxDeletionTests {
         desk.send(.resumed)
         desk.wait(.seconds(60))
         #expect(!desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.deletion.run == nil)
-        #expect(desk.screen().last?.contains("Delete and quit? y/N") == true)
+        #expect(desk.bottom.contains("Delete and quit? y/N"))
         desk.press(.escape)
         desk.wait(.seconds(4))
         #expect(!desk.model.network.inbox.deletion.steps.isEmpty)
@@ -321,14 +319,14 @@ struct InboxDeletionTests {
             #expect(effects.contains(.letters(.delete(ids: ["l1"]))))
             #expect(!effects.contains(.quit))
             let question = " 1 letter is still being deleted; Parley quits afterwards. Quit now?"
-            #expect(desk.screen().last?.hasPrefix(question) == true)
+            #expect(desk.bottom.hasPrefix(question))
             return desk
         }
         var (desk, waiting, failing) = (quitting(), quitting(), quitting())
         #expect(waiting.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"])))).contains(.quit))
         #expect(!failing.send(.postbox(.deleted(broken(["l1"], behind: 0)))).contains(.quit))
         #expect(failing.model.screen.overlay == nil)
-        #expect(failing.model.notices.shown?.text.hasPrefix("No letter was deleted; 1 stays.") == true)
+        #expect(failing.notice.hasPrefix("No letter was deleted; 1 stays."))
         #expect(failing.press(.control("q")) == .screen(.quit))
         #expect(desk.press(.character("y")) == .screen(.quit))
     }
@@ -341,9 +339,9 @@ struct InboxDeletionTests {
         desk.press(.delete)
         desk.press(.control("q"))
         desk.press(.character("y"))
-        #expect(desk.screen().last?.hasPrefix(" 1 letter is still being deleted;") == true)
+        #expect(desk.bottom.hasPrefix(" 1 letter is still being deleted;"))
         #expect(desk.press(.character("y")) == [])
-        #expect(desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true)
+        #expect(desk.bottom.contains("1 message is not sent yet. Quit anyway? y/N"))
         #expect(desk.press(.character("y")) == .screen(.quit))
     }
 
@@ -355,7 +353,7 @@ struct InboxDeletionTests {
         desk.answerPage([letter(3)])
         desk.press(.insert)
         desk.press(.delete)
-        #expect(desk.screen().last?.contains("Delete 3 letters from personal, 2 of them not in view? y/N") == true)
+        #expect(desk.bottom.contains("Delete 3 letters from personal, 2 of them not in view? y/N"))
         #expect(desk.press(.enter) == [])
         #expect(desk.model.screen.overlay == nil && desk.model.network.inbox.marked.count == 3)
         desk.press(.delete)
@@ -375,9 +373,9 @@ struct InboxDeletionTests {
             desk.press(.control("a"))
             desk.press(.delete)
             let question = " Delete 4 letters (3 from personal, 1 from work), 2 of them not in view? y/N"
-            #expect(desk.screen().last?.hasPrefix(question) == true)
+            #expect(desk.bottom.hasPrefix(question))
             #expect(desk.press(.character("y")) == [])
-            #expect(shows(desk, "✕ 4 letters are deleted in 5 s, Alt-u undoes"))
+            #expect(desk.shows("✕ 4 letters are deleted in 5 s, Alt-u undoes"))
             // The undo goes along to another list, too.
             desk.press(.function(2))
             desk.press(.down)
@@ -389,7 +387,7 @@ struct InboxDeletionTests {
         }
         var (desk, undone) = (elsewhere(), elsewhere())
         undone.press(.alt("u"))
-        #expect(undone.model.notices.shown?.text == "Restored 4 letters." && undone.model.network.inbox.marked.isEmpty)
+        #expect(undone.notice == "Restored 4 letters." && undone.model.network.inbox.marked.isEmpty)
         undone.wait(.seconds(60))
         #expect(!undone.effects.core.contains { if case .letters(.delete) = $0 { true } else { false } })
         desk.wait(.seconds(1))
@@ -415,13 +413,13 @@ struct InboxDeletionTests {
     @Test("What can be undone is said before how far an earlier deletion is")
     func undoWhileDeleting() {
         var desk = Self.deleting(60)
-        #expect(shows(desk, "deleting 0 of 60"))
+        #expect(desk.shows("deleting 0 of 60"))
         desk.press(.alt("<"))
         desk.answerPage([letter(99)])
         desk.press(.delete)
-        #expect(shows(desk, "✕ 1 letter is deleted in 5 s, Alt-u undoes") && !shows(desk, "deleting 0 of 60"))
+        #expect(desk.shows("✕ 1 letter is deleted in 5 s, Alt-u undoes") && !desk.shows("deleting 0 of 60"))
         desk.press(.alt("u"))
-        #expect(shows(desk, "deleting 0 of 60") && desk.model.notices.shown?.text == "Restored 1 letter.")
+        #expect(desk.shows("deleting 0 of 60") && desk.notice == "Restored 1 letter.")
     }
 
     @Test("B50: a single letter that is marked on another page is asked about as one")
@@ -431,7 +429,7 @@ struct InboxDeletionTests {
         desk.press(.alt("n"))
         desk.answerPage([letter(2)])
         desk.press(.delete)
-        #expect(desk.screen().last?.contains("Delete 1 letter from personal, which is not in view? y/N") == true)
+        #expect(desk.bottom.contains("Delete 1 letter from personal, which is not in view? y/N"))
     }
 
     @Test("B50: marked letters that the filter hides are not deleted without a question, which counts them")
@@ -443,7 +441,7 @@ struct InboxDeletionTests {
         desk.press(.enter)
         desk.press(.delete)
         #expect(desk.model.network.inbox.deletion.steps.isEmpty)
-        #expect(desk.screen().last?.contains("Delete 3 letters from personal, 2 of them not in view? y/N") == true)
+        #expect(desk.bottom.contains("Delete 3 letters from personal, 2 of them not in view? y/N"))
         #expect(desk.press(.enter) == [] && desk.model.network.inbox.marked.count == 3)
         // What is shown alone needs no question.
         desk.press(.escape)
@@ -461,25 +459,25 @@ struct InboxDeletionTests {
             desk.effects.core.filter { if case .letters(.delete) = $0 { true } else { false } } == [
                 .letters(.delete(ids: ids))
             ])
-        #expect(shows(desk, "deleting 0 of 60") && !shows(desk, "a second"))
+        #expect(desk.shows("deleting 0 of 60") && !desk.shows("a second"))
         desk.wait(.seconds(1))
         desk.send(.postbox(.deleting(done: 25)))
-        #expect(shows(desk, "deleting 25 of 60, 25 a second"))
+        #expect(desk.shows("deleting 25 of 60, 25 a second"))
         var result = BulkDeletion(deleted: ids)
         let kept = result.deleted.removeLast()
         result.failed = [.init(id: kept, error: .notAuthorized("that"))]
         desk.send(.postbox(.deleted(result)))
         #expect(desk.model.network.inbox.marked == [kept] && desk.model.network.inbox.deletion.run == nil)
-        #expect(desk.model.notices.shown?.text.hasPrefix("Deleted 59 letters, 1 was refused.") == true)
+        #expect(desk.notice.hasPrefix("Deleted 59 letters, 1 was refused."))
     }
 
     @Test("A bar grows with what is done, and on a narrow screen the figures and the key stay")
     func bar() {
         var desk = Self.deleting(200)
-        #expect(shows(desk, " ░░░░░░░░░░░░ deleting 0 of 200   Esc stops"))
+        #expect(desk.shows(" ░░░░░░░░░░░░ deleting 0 of 200   Esc stops"))
         desk.wait(.seconds(1))
         desk.send(.postbox(.deleting(done: 50)))
-        #expect(shows(desk, " ███░░░░░░░░░ deleting 50 of 200, 50 a second   Esc stops"))
+        #expect(desk.shows(" ███░░░░░░░░░ deleting 50 of 200, 50 a second   Esc stops"))
         #expect(
             desk.screen(Size(rows: 24, columns: 120)).contains {
                 $0.contains(" █████░░░░░░░░░░░░░░░ deleting 50 of 200, 50 a second   Esc stops")
@@ -488,7 +486,7 @@ struct InboxDeletionTests {
         #expect(narrow.contains(" deleting 50 of 200   Esc stops"))
         // The rest is with the network.
         desk.send(.postbox(.deleting(done: 75)))
-        #expect(shows(desk, "deleting 75 of 200") && !shows(desk, "Esc stops"))
+        #expect(desk.shows("deleting 75 of 200") && !desk.shows("Esc stops"))
     }
 
     @Test("Thousands are deleted with a bar, the rate and the key on 80 columns; what Escape leaves is told as it is")
@@ -498,38 +496,36 @@ struct InboxDeletionTests {
         desk.model.mark((20...10_000).map { letter($0) })
         desk.press(.delete)
         let question = "Delete 10,000 letters from personal, 9,981 of them not in view? y/N"
-        #expect(desk.screen().last?.contains(question) == true)
+        #expect(desk.bottom.contains(question))
         desk.press(.character("y"))
         desk.wait(.seconds(5))
         desk.wait(.seconds(20))
         desk.send(.postbox(.deleting(done: 5_000)))
-        #expect(shows(desk, " ███░░░ deleting 5,000 of 10,000, 250 a second   Esc stops"))
+        #expect(desk.shows(" ███░░░ deleting 5,000 of 10,000, 250 a second   Esc stops"))
         desk.press(.escape)
-        #expect(
-            desk.model.notices.shown?.text == "Stopping the deletion." && desk.effects.contains(.letters(.stopDeleting))
-        )
+        #expect(desk.notice == "Stopping the deletion." && desk.effects.contains(.letters(.stopDeleting)))
         let ids = try #require(desk.model.network.inbox.deletion.run).ids
         var result = broken(ids, behind: 5_025, .cancelled)
         let gone = result.deleted.removeLast()
         result.failed.insert(.init(id: gone, error: .notFound(gone)), at: 0)
         desk.send(.postbox(.deleted(result)))
         #expect(desk.model.network.inbox.deletion.run == nil && desk.model.network.inbox.marked.count == 4_975)
-        #expect(desk.model.notices.shown?.text == "Deleted 5,024 of 10,000, 1 was gone already; 4,975 stay.")
+        #expect(desk.notice == "Deleted 5,024 of 10,000, 1 was gone already; 4,975 stay.")
     }
 
     @Test("Escape stops a deletion behind what is under way, and says what is gone and what is not")
     func stop() throws {
         var desk = Self.deleting(200)
         #expect(desk.press(.escape).contains(.letters(.stopDeleting)))
-        #expect(!shows(desk, "Esc stops") && !desk.press(.escape).contains(.letters(.stopDeleting)))
+        #expect(!desk.shows("Esc stops") && !desk.press(.escape).contains(.letters(.stopDeleting)))
         let ids = try #require(desk.model.network.inbox.deletion.run).ids
         desk.send(.postbox(.deleted(broken(ids, behind: 128, .cancelled))))
         #expect(desk.model.network.inbox.deletion.run == nil)
-        #expect(desk.model.notices.shown?.text == "Deleted 128 of 200; 72 stay.")
+        #expect(desk.notice == "Deleted 128 of 200; 72 stay.")
         desk.wait(.seconds(60))
-        #expect(!shows(desk, "Deleted 128 of 200; 72 stay."))
+        #expect(!desk.shows("Deleted 128 of 200; 72 stay."))
         desk.press(.function(8))
-        #expect(shows(desk, "Deleted 128 of 200; 72 stay."))
+        #expect(desk.shows("Deleted 128 of 200; 72 stay."))
         #expect(desk.model.network.inbox.marked.count == 72)
     }
 
@@ -543,13 +539,13 @@ struct InboxDeletionTests {
         desk.wait(.seconds(5))
         let stopped = try #require(desk.model.network.inbox.deletion.run)
         #expect(desk.model.network.inbox.isBeingDeleted("l99999") && !stopped.contains("l99999"))
-        #expect(shows(desk, "deleting 0 of 200"))
+        #expect(desk.shows("deleting 0 of 200"))
         let effects = desk.send(.postbox(.deleted(broken(stopped.ids, behind: 25, .cancelled))))
-        #expect(desk.model.notices.shown?.text == "Deleted 25 of 200; 175 stay.")
+        #expect(desk.notice == "Deleted 25 of 200; 175 stay.")
         #expect(desk.model.network.inbox.marked.count == 175)
         #expect(effects.contains(.letters(.delete(ids: ["l99999"]))))
         desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l99999"]))))
-        #expect(desk.model.notices.shown?.text == "Deleted 1 letter.")
+        #expect(desk.notice == "Deleted 1 letter.")
         #expect(desk.model.network.inbox.deletion.run == nil && desk.model.network.inbox.marked.count == 175)
     }
 
@@ -558,7 +554,7 @@ struct InboxDeletionTests {
         var desk = Self.deleting(200)
         desk.press(.escape)
         desk.press(.control("q"))
-        #expect(desk.screen().last?.hasPrefix(" 128 letters are still being deleted;") == true)
+        #expect(desk.bottom.hasPrefix(" 128 letters are still being deleted;"))
     }
 
     @Test("A deletion that the connection broke says what is gone, what is not and what nobody knows")
@@ -570,7 +566,7 @@ struct InboxDeletionTests {
         result.failed.removeFirst(5)
         let effects = desk.send(.postbox(.deleted(result)))
         #expect(desk.model.network.inbox.deletion.run == nil)
-        #expect(desk.model.notices.shown?.text.hasPrefix("Deleted 45 of 60; 5 unknown, 10 stay.") == true)
+        #expect(desk.notice.hasPrefix("Deleted 45 of 60; 5 unknown, 10 stay."))
         #expect(desk.model.network.inbox.marked.count == 15)
         // The page is listed again, which tells.
         #expect(effects.core.contains { if case .letters(.listPage) = $0 { true } else { false } })
@@ -592,11 +588,11 @@ struct InboxDeletionTests {
         // The page that is listed for it cannot be had either.
         let fetch = try #require(desk.model.network.inbox.fetch)
         desk.send(.postbox(.pageFailed(request: fetch.request, .notConnected)))
-        #expect(shows(desk, "Deleted 25 of 60; 25 unknown, 10 stay."))
+        #expect(desk.shows("Deleted 25 of 60; 25 unknown, 10 stay."))
         // It is listed once more when there is a connection.
         let effects = desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         #expect(effects.core.contains { if case .letters(.listPage) = $0 { true } else { false } })
-        #expect(shows(desk, "Deleted 25 of 60; 25 unknown, 10 stay."))
+        #expect(desk.shows("Deleted 25 of 60; 25 unknown, 10 stay."))
     }
 
     @Test("A deletion that could not begin keeps the letters and their marks")
@@ -609,7 +605,7 @@ struct InboxDeletionTests {
         desk.send(.postbox(.deleted(broken(ids, behind: 0))))
         #expect(desk.model.network.inbox.letters.count == 3)
         #expect(desk.model.network.inbox.marked.count == 3)
-        #expect(desk.model.notices.shown?.text.hasPrefix("No letter was deleted; 3 stay.") == true)
+        #expect(desk.notice.hasPrefix("No letter was deleted; 3 stay."))
     }
 
     @Test("Letters that were gone already are no failure")
@@ -622,7 +618,7 @@ struct InboxDeletionTests {
         result.failed = [.init(id: "l3", error: .notFound("l3"))]
         desk.send(.postbox(.deleted(result)))
         #expect(desk.model.network.inbox.letters.isEmpty)
-        #expect(desk.model.notices.shown?.text == "Deleted 2 letters, 1 was gone already.")
+        #expect(desk.notice == "Deleted 2 letters, 1 was gone already.")
     }
 
     @Test("A letter that the network does not delete is said to be refused")
@@ -633,16 +629,16 @@ struct InboxDeletionTests {
         var result = BulkDeletion(deleted: [])
         result.failed = [.init(id: "l1", error: .notAuthorized("that"))]
         desk.send(.postbox(.deleted(result)))
-        #expect(desk.model.notices.shown?.text.hasPrefix("No letter was deleted, 1 was refused.") == true)
+        #expect(desk.notice.hasPrefix("No letter was deleted, 1 was refused."))
     }
 
     @Test("/delete asks, and what it deletes can be undone as well")
     func command() {
         var desk = Desk.inbox([letter(1), letter(2)])
         desk.enter("/delete 2")
-        #expect(desk.screen().last?.hasPrefix(" Delete the letter from bob of 21 Nov 10:02? y/N") == true)
+        #expect(desk.bottom.hasPrefix(" Delete the letter from bob of 21 Nov 10:02? y/N"))
         desk.press(.character("y"))
-        #expect(shows(desk, "1 letter is deleted in 5 s, Alt-u undoes"))
+        #expect(desk.shows("1 letter is deleted in 5 s, Alt-u undoes"))
         desk.wait(.seconds(5))
         #expect(desk.effects.contains(.letters(.delete(ids: ["l2"]))))
     }

@@ -14,7 +14,6 @@ struct InboxFilterTests {
     }
 
     private func ids(_ desk: Desk) -> [String] { desk.model.network.inbox.letters.map(\.id) }
-    private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
 
     @Test(
         "Letters are shown that have all words, in sender, text or postbox, in any case",
@@ -28,9 +27,9 @@ struct InboxFilterTests {
         desk.press(.alt("l"))
         desk.type(text)
         #expect(ids(desk) == shown)
-        #expect(shows(desk, "filter: \(text)") && shows(desk, "\(shown.count) of 4"))
+        #expect(desk.shows("filter: \(text)") && desk.shows("\(shown.count) of 4"))
         #expect(desk.model.compose.isEmpty && desk.model.network.inbox.marked.isEmpty)
-        if shown.isEmpty { #expect(shows(desk, "No letter matches.")) }
+        if shown.isEmpty { #expect(desk.shows("No letter matches.")) }
     }
 
     @Test(
@@ -60,13 +59,13 @@ struct InboxFilterTests {
     func keys() {
         var desk = Self.desk()
         desk.press(.alt("l"))
-        #expect(shows(desk, "Enter keeps, Esc ends"))
+        #expect(desk.shows("Enter keeps, Esc ends"))
         desk.type("luncx")
         desk.press(.backspace)
         desk.type("h")
         #expect(ids(desk) == ["l1", "l4"])
         desk.press(.enter)
-        #expect(desk.model.network.inbox.open == nil && shows(desk, "Esc ends") && !shows(desk, "Enter keeps"))
+        #expect(desk.model.network.inbox.open == nil && desk.shows("Esc ends") && !desk.shows("Enter keeps"))
         desk.press(.enter)
         #expect(desk.model.network.inbox.open == "l1")
         desk.type("hi")
@@ -120,12 +119,12 @@ struct InboxFilterTests {
         #expect(reads(effects, nil, from: .store))
         effects = answer(Array(letters.prefix(100)), next: "p2", &desk)
         #expect(reads(effects, "p2", from: .store))
-        #expect(desk.model.network.inbox.letters.count == 20 && shows(desk, "20, 100 of 250 looked at"))
+        #expect(desk.model.network.inbox.letters.count == 20 && desk.shows("20, 100 of 250 looked at"))
         answer(Array(letters[100..<200]), next: "p3", &desk)
         effects = answer(Array(letters[200...]), next: nil, &desk)
         #expect(effects == [])
         #expect(ids(desk) == stride(from: 250, through: 5, by: -5).map { "l\($0)" })
-        #expect(shows(desk, "50 of 250") && shows(desk, "postbox ─ filtered"))
+        #expect(desk.shows("50 of 250") && desk.shows("postbox ─ filtered"))
         // A letter of another page is read, deleted and marked as any.
         desk.press(.enter)
         desk.press(.end)
@@ -136,7 +135,7 @@ struct InboxFilterTests {
         desk.press(.delete)
         #expect(desk.model.network.inbox.deletion.contains("l5"))
         // There are no pages to turn; a letter that comes is looked at, too.
-        #expect(desk.press(.alt("n")) == [] && desk.model.notices.shown?.text.contains("no pages") == true)
+        #expect(desk.press(.alt("n")) == [] && desk.notice.contains("no pages"))
         desk.send(.postbox(.created(letter(251, "Lunch again?"))))
         desk.send(.postbox(.created(letter(252, "The build is red."))))
         #expect(ids(desk).first == "l251" && desk.model.network.inbox.letters.count == 51)
@@ -170,7 +169,7 @@ struct InboxFilterTests {
         desk.press(.character("l"))
         let request = try #require(desk.model.network.inbox.finding?.sweep.request)
         desk.send(.postbox(.portionFailed(request: request, .notConnected)))
-        #expect(shows(desk, ", on this page alone"))
+        #expect(desk.shows(", on this page alone"))
         #expect(reads(desk.press(.character("u")), nil, from: nil))
     }
 
@@ -183,7 +182,7 @@ struct InboxFilterTests {
             let numbers = (part * 100 + 1...part * 100 + 100).reversed()
             answer(numbers.map { letter(2_000 - $0, "build") }, next: "p", &desk)
         }
-        #expect(desk.model.network.inbox.finding?.end == .full && shows(desk, "the first 1,0"))
+        #expect(desk.model.network.inbox.finding?.end == .full && desk.shows("the first 1,0"))
     }
 
     @Test("While a filter is typed, the keys that edit a text are for its words and not for the letters")
@@ -265,10 +264,10 @@ struct InboxFilterTests {
         var desk = Self.desk()
         desk.press(.down)
         desk.press(.alt("b"))
-        #expect(ids(desk) == ["l1", "l3", "l2", "l4"] && shows(desk, "by sender"))
+        #expect(ids(desk) == ["l1", "l3", "l2", "l4"] && desk.shows("by sender"))
         #expect(desk.model.network.inbox.selectedLetter?.id == "l2")
         desk.press(.alt("b"))
-        #expect(ids(desk) == ["l1", "l3", "l4", "l2"] && shows(desk, "by postbox"))
+        #expect(ids(desk) == ["l1", "l3", "l4", "l2"] && desk.shows("by postbox"))
         // A letter that comes is sorted in.
         desk.send(.postbox(.created(letter(5, box: "b1"))))
         #expect(ids(desk) == ["l5", "l1", "l3", "l4", "l2"])
@@ -283,18 +282,18 @@ struct InboxFilterTests {
         desk.type("lunch")
         desk.press(.enter)
         desk.enter("/read 2")
-        #expect(shows(desk, "lunch again") && shows(desk, "from dave"))
+        #expect(desk.shows("lunch again") && desk.shows("from dave"))
         desk.press(.escape)
         desk.enter("/delete 3")
-        #expect(desk.model.screen.overlay == nil && desk.model.notices.shown?.text == "The list has 2 letters.")
+        #expect(desk.model.screen.overlay == nil && desk.notice == "The list has 2 letters.")
         var sorted = Self.desk()
         sorted.press(.alt("b"))
         sorted.enter("/read 2")
-        #expect(shows(sorted, "from Bob"))
+        #expect(sorted.shows("from Bob"))
         var newer = Self.desk()
         newer.send(.postbox(.created(letter(9, "the newest", from: "erin"))))
         newer.enter("/read 1")
-        #expect(shows(newer, "the newest") && shows(newer, "from erin"))
+        #expect(newer.shows("the newest") && newer.shows("from erin"))
     }
 
     @Test("B51: where there are several personas, letters are found by theirs")
@@ -349,7 +348,7 @@ struct InboxFilterTests {
         desk.press(.enter)
         desk.send(.postbox(.read(["l1"], counts: nil)))
         desk.answerPage([letter(1), letter(3)])
-        #expect(ids(desk) == ["l3"] && shows(desk, "filter: is:unread"))
+        #expect(ids(desk) == ["l3"] && desk.shows("filter: is:unread"))
         desk.press(.escape)
         #expect(ids(desk) == ["l1", "l3"])
     }

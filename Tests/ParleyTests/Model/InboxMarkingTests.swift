@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Marking letters on every page")
 struct InboxMarkingTests {
-    private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
 
     /// The postbox with 250 letters, of which a page is shown, and a filter if one is given.
     private static func desk(filter: String? = nil, size: Size = Size(rows: 24, columns: 120)) -> Desk {
@@ -32,17 +31,17 @@ struct InboxMarkingTests {
     func matching() {
         var desk = Self.desk(filter: "lunch")
         #expect(desk.press(.alt("*")).isReading(token: nil))
-        #expect(shows(desk, "postbox ─ 0 marked, 0 of 250 looked at, Esc stops"))
+        #expect(desk.shows("postbox ─ 0 marked, 0 of 250 looked at, Esc stops"))
         #expect(desk.answerPortion(Self.portion(1...100, next: "p2")).isReading(token: "p2", from: .network))
-        #expect(shows(desk, "postbox ─ 10 marked, 100 of 250 looked at, Esc stops"))
+        #expect(desk.shows("postbox ─ 10 marked, 100 of 250 looked at, Esc stops"))
         #expect(desk.answerPortion(Self.portion(101...200, next: "p3")).isReading(token: "p3", from: .network))
         #expect(desk.answerPortion(Self.portion(201...250)) == [])
         #expect(desk.model.network.inbox.marked.count == 25 && desk.model.network.inbox.marking == nil)
-        #expect(desk.model.notices.shown?.text == "All 25 letters that match are marked.")
+        #expect(desk.notice == "All 25 letters that match are marked.")
         // They are deleted as marks on other pages are, after a question with their number.
         desk.press(.escape)
         desk.press(.delete)
-        #expect(desk.screen().last?.contains("Delete 25 letters from personal, 23 of them not in view? y/N") == true)
+        #expect(desk.bottom.contains("Delete 25 letters from personal, 23 of them not in view? y/N"))
     }
 
     @Test("Without a filter all letters of the list are marked, those of one postbox where that is open")
@@ -53,11 +52,11 @@ struct InboxMarkingTests {
         desk.press(.enter)
         desk.answerPage([letter(250)])
         #expect(desk.press(.alt("*")).isReading(token: nil, box: "b1"))
-        #expect(shows(desk, "postbox personal ─ 0 marked, 0 of 150 looked at"))
+        #expect(desk.shows("postbox personal ─ 0 marked, 0 of 150 looked at"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         desk.answerPortion(Self.portion(101...150))
         #expect(desk.model.network.inbox.marked.count == 150)
-        #expect(desk.model.notices.shown?.text == "All 150 letters are marked.")
+        #expect(desk.notice == "All 150 letters are marked.")
     }
 
     @Test("The person goes on meanwhile: reads, turns pages and writes, and the marks go on")
@@ -80,8 +79,7 @@ struct InboxMarkingTests {
     func unfinished(filter: String) {
         var desk = Self.desk(filter: filter)
         #expect(desk.press(.alt("*")) == [])
-        #expect(
-            desk.model.network.inbox.marking == nil && desk.model.notices.shown?.text == "The filter is not finished.")
+        #expect(desk.model.network.inbox.marking == nil && desk.notice == "The filter is not finished.")
         // One in which nothing stands is none.
         var blank = Self.desk()
         blank.press(.alt("l"))
@@ -107,8 +105,8 @@ struct InboxMarkingTests {
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         let late = desk.model.network.inbox.marking?.request ?? 0
         desk.press(.escape)
-        #expect(desk.model.notices.shown?.text == "Stopped. 10 letters are marked of the 100 that were looked at.")
-        #expect(desk.model.network.inbox.filter != nil && !shows(desk, "looked at, Esc"))
+        #expect(desk.notice == "Stopped. 10 letters are marked of the 100 that were looked at.")
+        #expect(desk.model.network.inbox.filter != nil && !desk.shows("looked at, Esc"))
         // What was on its way changes nothing any more.
         #expect(desk.send(.postbox(.portion(request: late, Self.portion(101...200, next: "p3")))) == [])
         #expect(desk.model.network.inbox.marked.count == 10)
@@ -123,8 +121,8 @@ struct InboxMarkingTests {
         #expect(desk.model.network.inbox.marked.count == 100 && desk.model.network.inbox.marking == nil)
         #expect(desk.model.notices.shown?.kind == .failure)
         #expect(
-            desk.model.notices.shown?.text.hasPrefix(
-                "100 letters are marked of the 100 that were looked at. The others could not be listed.") == true)
+            desk.notice.hasPrefix(
+                "100 letters are marked of the 100 that were looked at. The others could not be listed."))
     }
 
     @Test("Without a connection it says that these are the letters that are kept here, and nothing found is said so")
@@ -135,11 +133,11 @@ struct InboxMarkingTests {
         portion.source = .kept
         desk.answerPortion(portion)
         #expect(
-            desk.model.notices.shown?.text == "The only letter that matches is marked. "
+            desk.notice == "The only letter that matches is marked. "
                 + "Without a connection these are the ones that are kept here.")
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...9))
-        #expect(desk.model.notices.shown?.text == "No letter matches.")
+        #expect(desk.notice == "No letter matches.")
     }
 
     @Test("No more are marked than can be, and no letter that is being deleted")
@@ -149,9 +147,7 @@ struct InboxMarkingTests {
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         #expect(desk.model.network.inbox.marked.count == Inbox.markLimit && desk.model.network.inbox.marking == nil)
-        #expect(
-            desk.model.notices.shown?.text.hasPrefix("10,000 letters are marked, no more can be. 5 letters are") == true
-        )
+        #expect(desk.notice.hasPrefix("10,000 letters are marked, no more can be. 5 letters are"))
 
         var deleting = Self.desk()
         deleting.press(.delete)
@@ -173,7 +169,7 @@ struct InboxMarkingTests {
         #expect(desk.model.network.inbox.marked.count == 100)
         desk.answerPortion(Self.portion(249...249))
         #expect(desk.model.network.inbox.marked.count == 101 && desk.model.network.inbox.isMarked("l249"))
-        #expect(desk.model.notices.shown?.text == "All 101 letters are marked.")
+        #expect(desk.notice == "All 101 letters are marked.")
     }
 
     @Test("Nothing is deleted while letters are being marked, and taking all marks away ends it")
@@ -183,7 +179,7 @@ struct InboxMarkingTests {
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         #expect(desk.press(.delete) == [])
         #expect(desk.model.screen.overlay == nil && desk.model.network.inbox.deletion.steps.isEmpty)
-        #expect(desk.model.notices.shown?.text == "Letters are still being marked; Esc stops that.")
+        #expect(desk.notice == "Letters are still being marked; Esc stops that.")
         #expect(desk.press(.alt("*")) == [])
         desk.press(.alt("t"))
         #expect(desk.model.network.inbox.marked.isEmpty && desk.model.network.inbox.marking == nil)
@@ -197,7 +193,7 @@ struct InboxMarkingTests {
         #expect(desk.answerPortion(Self.portion(1...100, next: "p2")) == [])
         #expect(desk.model.network.inbox.marking == nil)
         let words = "The list was left, so no more letters are marked there."
-        #expect(desk.model.notices.shown?.text == "\(words) No letter was looked at.")
+        #expect(desk.notice == "\(words) No letter was looked at.")
 
         // Another list ends it at once.
         var other = Self.desk()
@@ -207,8 +203,7 @@ struct InboxMarkingTests {
         other.press(.down)
         other.press(.enter)
         #expect(other.model.screen.view == .inbox("b1") && other.model.network.inbox.marking == nil)
-        #expect(
-            other.model.notices.shown?.text == "\(words) 100 letters are marked of the 100 that were looked at.")
+        #expect(other.notice == "\(words) 100 letters are marked of the 100 that were looked at.")
     }
 
     @Test("Escape stops it in the list alone: what is read whole is closed, and the marks go on")

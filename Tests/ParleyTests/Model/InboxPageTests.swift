@@ -6,7 +6,6 @@ import Testing
 
 @Suite("The postbox's pages")
 struct InboxPageTests {
-    private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
     private func ids(_ desk: Desk) -> [String] { desk.model.network.inbox.letters.map(\.id) }
 
     /// The rows below the heading, without the sidebar.
@@ -62,7 +61,7 @@ struct InboxPageTests {
         #expect(desk.press(.alt("o")).isListing(token: nil, order: .oldestFirst))
         desk.send(.postbox(.created(letter(3))))
         desk.answerPage([letter(1)], next: "t2")
-        #expect(ids(desk) == ["l1"] && shows(desk, "oldest first ─ 1 newer"))
+        #expect(ids(desk) == ["l1"] && desk.shows("oldest first ─ 1 newer"))
         #expect(desk.press(.alt("n")).isListing(token: "t2", order: .oldestFirst))
         desk.send(.postbox(.created(letter(4))))
         desk.answerPage([letter(2), letter(3)])
@@ -120,7 +119,7 @@ struct InboxPageTests {
         oldest.press(.alt("o"))
         oldest.answerPage((1...size).map(stored))
         for sequence in size + 1...size + 2 { oldest.send(.postbox(.created(stored(sequence)))) }
-        #expect(numbers(oldest) == Array(1...size) && shows(oldest, "─ 2 newer"))
+        #expect(numbers(oldest) == Array(1...size) && oldest.shows("─ 2 newer"))
         let next = PageToken(incarnation: 7, sequence: size + 1, order: .oldestFirst).text
         #expect(oldest.press(.alt("n")).isListing(token: next, order: .oldestFirst))
     }
@@ -199,7 +198,7 @@ struct InboxPageTests {
         // What was there stays until the answer.
         #expect(ids(desk) == ["l2", "l1"])
         desk.answerPage([letter(1), letter(2)])
-        #expect(ids(desk) == ["l1", "l2"] && shows(desk, "oldest first"))
+        #expect(ids(desk) == ["l1", "l2"] && desk.shows("oldest first"))
         #expect(desk.press(.alt("o")).isListing(token: nil, order: .newestFirst))
     }
 
@@ -227,18 +226,18 @@ struct InboxPageTests {
     @Test("The heading says which page it is, and of how many as far as that is known")
     func heading() {
         var desk = Desk.inbox((1...19).map { letter($0) }, next: "t2")
-        #expect(shows(desk, "page 1, more ▸"))
+        #expect(desk.shows("page 1, more ▸"))
         desk.send(.postbox(.counts(["b1": 200, "b2": 20])))
-        #expect(shows(desk, "page 1 of about 12"))
+        #expect(desk.shows("page 1 of about 12"))
         desk.press(.alt("n"))
         desk.answerPage((20...38).map { letter($0) }, next: "t3")
-        #expect(shows(desk, "page 2 of about 12"))
+        #expect(desk.shows("page 2 of about 12"))
         // What the count says is not what the list does: there is another page, or there is none.
         desk.send(.postbox(.counts(["b1": 1, "b2": 0])))
-        #expect(shows(desk, "page 2 of about 3"))
+        #expect(desk.shows("page 2 of about 3"))
         desk.press(.alt("n"))
         desk.answerPage([letter(39)])
-        #expect(shows(desk, "page 3 of 3"))
+        #expect(desk.shows("page 3 of 3"))
     }
 
     @Test("The last page is the list's own end, and pages go back from there")
@@ -247,12 +246,12 @@ struct InboxPageTests {
         desk.send(.postbox(.counts(["b1": 200])))
         #expect(desk.press(.alt(">")).isListing(token: nil, order: .oldestFirst))
         desk.answerPage([letter(1), letter(2)], next: "e2")
-        #expect(ids(desk) == ["l2", "l1"] && shows(desk, "last page of about 11"))
+        #expect(ids(desk) == ["l2", "l1"] && desk.shows("last page of about 11"))
         desk.press(.alt("n"))
-        #expect(desk.model.notices.shown?.text == "This is the last page.")
+        #expect(desk.notice == "This is the last page.")
         #expect(desk.press(.alt("p")).isListing(token: "e2", order: .oldestFirst))
         desk.answerPage([letter(3), letter(4)], next: "e3")
-        #expect(ids(desk) == ["l4", "l3"] && shows(desk, "second to last page of about 11"))
+        #expect(ids(desk) == ["l4", "l3"] && desk.shows("second to last page of about 11"))
         // New letters come on the first page, and this is none.
         desk.send(.postbox(.created(letter(10))))
         #expect(ids(desk) == ["l4", "l3"])
@@ -260,7 +259,7 @@ struct InboxPageTests {
         desk.answerPage([letter(1), letter(2)], next: "e2")
         #expect(desk.press(.alt("<")).isListing(token: nil, order: .newestFirst))
         desk.answerPage([letter(10), letter(9)], next: "t2")
-        #expect(ids(desk) == ["l10", "l9"] && shows(desk, "page 1 of about"))
+        #expect(ids(desk) == ["l10", "l9"] && desk.shows("page 1 of about"))
     }
 
     @Test("A token that is not valid any more leads to the first page")
@@ -277,14 +276,14 @@ struct InboxPageTests {
     func marks() {
         var desk = Desk.inbox((1...5).map { letter($0) }, next: "t2")
         for _ in 1...3 { desk.press(.insert) }
-        #expect(shows(desk, "─ 3 marked") && !shows(desk, "on this page"))
+        #expect(desk.shows("─ 3 marked") && !desk.shows("on this page"))
         desk.press(.alt("n"))
         desk.answerPage([letter(6), letter(7)])
-        #expect(shows(desk, "3 marked, 0 on this page"))
+        #expect(desk.shows("3 marked, 0 on this page"))
         desk.press(.control("a"))
-        #expect(shows(desk, "5 marked, 2 on this page"))
+        #expect(desk.shows("5 marked, 2 on this page"))
         desk.press(.control("a"))
-        #expect(shows(desk, "3 marked, 0 on this page"))
+        #expect(desk.shows("3 marked, 0 on this page"))
         desk.press(.alt("p"))
         desk.answerPage((1...5).map { letter($0) }, next: "t2")
         #expect(desk.model.network.inbox.marked == ["l1", "l2", "l3"] && desk.screen().count { $0.contains("*") } == 3)
@@ -308,9 +307,7 @@ struct InboxPageTests {
     func range() {
         var desk = Desk.inbox((1...9).map { letter($0) })
         desk.press(.alt("m"))
-        #expect(
-            desk.model.network.inbox.marked.isEmpty
-                && desk.model.notices.shown?.text.contains("mark the first one") == true)
+        #expect(desk.model.network.inbox.marked.isEmpty && desk.notice.contains("mark the first one"))
         for _ in 0..<3 { desk.press(.down) }
         desk.press(.insert)
         for _ in 0..<2 { desk.press(.down) }
@@ -327,7 +324,7 @@ struct InboxPageTests {
         desk.model.mark((1_001...Inbox.markLimit + 1_000).map { letter($0) })
         desk.press(.insert)
         #expect(desk.model.network.inbox.marked.count == Inbox.markLimit)
-        #expect(desk.model.notices.shown?.text == "10,000 letters can be marked, no more.")
+        #expect(desk.notice == "10,000 letters can be marked, no more.")
     }
 
     // MARK: Another postbox

@@ -11,11 +11,11 @@ struct InboxTests {
         var desk = Desk.inbox([letter(1)], next: "t2")
         #expect(desk.press(.alt("n")).isListing(token: "t2"))
         desk.answerPage([letter(2)], next: nil)
-        #expect(desk.screen().contains { $0.contains("postbox ─ page 2 of 2 ─") })
+        #expect(desk.shows("postbox ─ page 2 of 2 ─"))
         #expect(desk.press(.alt("n")) == [])
         #expect(desk.press(.alt("p")).isListing(token: nil))
         desk.answerPage([letter(1)], next: "t2")
-        #expect(desk.screen().contains { $0.contains("page 1, more ▸") })
+        #expect(desk.shows("page 1, more ▸"))
     }
 
     @Test("B47: a page is not fetched twice, and a late answer for another view is not shown")
@@ -132,7 +132,7 @@ struct InboxTests {
         }
         desk.send(.published(PublishNews(id: id, state: .failed(.postboxNotAccepting("bob/work")))))
         #expect(desk.model.compose.text == "/post bob/work lunch?")
-        #expect(desk.model.notices.shown?.text.contains("does not accept") == true)
+        #expect(desk.notice.contains("does not accept"))
     }
 
     @Test("A letter that is on the screen stays read, and counts as read once, whatever else was listed as read since")
@@ -187,7 +187,7 @@ struct InboxTests {
         guard
             case .letters(.post(_, "bob", "personal", nil, "twelve is fine")) = desk.enter("twelve is fine").core.first
         else {
-            Issue.record("no letter to bob: \(desk.model.notices.shown?.text ?? "")")
+            Issue.record("no letter to bob: \(desk.notice)")
             return
         }
     }
@@ -243,18 +243,17 @@ struct InboxTests {
         desk.press(.function(3))
         let request = try #require(desk.model.network.inbox.fetch?.request)
         let page = ListOutput(items: [letter(1, "kept here")], nextToken: "t2")
-        desk.send(
-            .postbox(.keptPage(request: request, KeptLetters(page: page, asOf: Desk.wall, counts: ["b1": 3]))))
-        #expect(desk.screen().contains { $0.contains("kept here") })
+        desk.send(.postbox(.keptPage(request: request, KeptLetters(page: page, asOf: Desk.wall, counts: ["b1": 3]))))
+        #expect(desk.shows("kept here"))
         let stamp = CivilTime(Desk.wall, zone: desk.model.zone).shortStamp.drop { $0 == " " }
-        #expect(desk.screen().contains { $0.contains("page 1 of about 2 ─ offline, as of \(stamp)") })
+        #expect(desk.shows("page 1 of about 2 ─ offline, as of \(stamp)"))
         #expect(desk.model.unreadLetters == 3)
         #expect(desk.press(.alt("n")).isListing(token: "t2"))
         let next = try #require(desk.model.network.inbox.fetch?.request)
         desk.send(.postbox(.keptPage(request: next, KeptLetters(page: page, asOf: nil))))
         #expect(desk.send(.statusChanged(ConnectionStatus(state: .connected))).isListing(token: "t2"))
         desk.answerPage([letter(2, "from the network")])
-        #expect(!desk.screen().contains { $0.contains("offline") })
+        #expect(!desk.shows("offline"))
     }
 
     @Test("A failed list says why, and is tried again when connected")
@@ -263,7 +262,7 @@ struct InboxTests {
         desk.press(.function(3))
         let request = try #require(desk.model.network.inbox.fetch?.request)
         desk.send(.postbox(.pageFailed(request: request, .notConnected)))
-        #expect(desk.screen().contains { $0.contains("✗ No letter is kept on this machine, and there is no") })
+        #expect(desk.shows("✗ No letter is kept on this machine, and there is no"))
         #expect(desk.send(.statusChanged(ConnectionStatus(state: .connected))).isListing(token: nil))
     }
 }

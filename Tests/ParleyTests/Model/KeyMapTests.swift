@@ -156,7 +156,7 @@ struct KeyMapTests {
         desk.press(.alt("j"))
         #expect(desk.model.screen.view == .conversation("b"))
         #expect(desk.press(.control("q")) == [])
-        #expect(desk.screen().last?.contains("F7 postbox") == true && desk.screen().last?.contains("quit") == false)
+        #expect(desk.bottom.contains("F7 postbox") && !desk.bottom.contains("quit"))
         desk.press(.control("o"))
         #expect(desk.model.screen.view == .inbox(nil))
         let help = HelpText.lines(desk.model.settings.keys)
@@ -176,7 +176,7 @@ struct KeyMapTests {
         desk.press(.alt("w"))
         #expect(desk.model.compose.text == " two")
         desk.press(.control("x"))
-        #expect(desk.screen().last?.hasPrefix(" ^X  w cut a word to the right  Esc cancel") == true)
+        #expect(desk.bottom.hasPrefix(" ^X  w cut a word to the right  Esc cancel"))
         desk.press(.character("w"))
         #expect(desk.model.compose.isEmpty)
         desk.press(.control("y"))
@@ -189,7 +189,7 @@ struct KeyMapTests {
         desk.type("!")
         #expect(desk.model.compose.text == "one tw!")
         desk.press(.control("c"))
-        #expect(desk.model.notices.shown?.text == "Cleared; Alt-z brings the text back.")
+        #expect(desk.notice == "Cleared; Alt-z brings the text back.")
         desk.press(.alt("z"))
         #expect(desk.model.compose.text == "one tw!")
         let help = HelpText.lines(desk.model.settings.keys)
@@ -244,13 +244,13 @@ struct KeyMapTests {
     func chords() throws {
         var desk = try desk("'next-unread': ['Alt-a', '^X n'], quit: '^X ^C'", "a")
         desk.press(.control("x"))
-        #expect(desk.screen().last?.hasPrefix(" ^X  n next unread  ^C quit  Esc cancel") == true)
+        #expect(desk.bottom.hasPrefix(" ^X  n next unread  ^C quit  Esc cancel"))
         desk.press(.character("n"))
-        #expect(desk.model.notices.shown?.text == "Nothing is unread." && desk.model.compose.isEmpty)
+        #expect(desk.notice == "Nothing is unread." && desk.model.compose.isEmpty)
 
         desk.press(.control("x"))
         desk.press(.character("z"))
-        #expect(desk.model.notices.shown?.text == "^X z is no key of this pane." && desk.model.compose.isEmpty)
+        #expect(desk.notice == "^X z is no key of this pane." && desk.model.compose.isEmpty)
         desk.press(.control("x"))
         desk.press(.escape)
         #expect(desk.model.screen.chord.isEmpty)
@@ -278,7 +278,7 @@ struct KeyMapTests {
     func interruptAndHelp() throws {
         var desk = try desk("interrupt: '^X ^C', escape: '^^'", "a")
         for key in ["x", "c"] as [Character] { desk.press(.control(key)) }
-        #expect(desk.model.notices.shown?.text == "^X ^C again quits.")
+        #expect(desk.notice == "^X ^C again quits.")
         desk.press(.control("x"))
         #expect(desk.press(.control("c")) == .screen(.quit))
         desk.press(.function(1))
@@ -295,9 +295,9 @@ struct KeyMapTests {
         #expect(
             welcome.contains { $0.contains("F6  shows all keys") } && !welcome.contains { $0.contains("your postbox") })
         desk.enter("/delete")
-        #expect(desk.model.notices.shown?.text == "Open the postbox first.")
+        #expect(desk.notice == "Open the postbox first.")
         desk.press(.function(6))
-        #expect(desk.screen().contains { $0.contains(" Alt-v more  Esc closes ") })
+        #expect(desk.shows(" Alt-v more  Esc closes "))
     }
 
     @Test("With another key for every action no screen names a key as it was")
@@ -334,29 +334,29 @@ struct KeyMapTests {
         for _ in 0..<4 where !failed.screen().contains(where: { $0.contains("r sends it again") }) {
             failed.press(.up)
         }
-        #expect(failed.screen().contains { $0.contains("r sends it again") })
+        #expect(failed.shows("r sends it again"))
         var older = Desk(size: size)
         older.send(.start(topics: ["chat.lobby"]))
         older.send(.topic("chat.lobby", .live))
         older.send(.past("chat.lobby", .history([message(1, "old")], isComplete: false)))
-        #expect(older.screen().contains { $0.contains("older messages: PgUp or /history") })
+        #expect(older.shows("older messages: PgUp or /history"))
         let tours = Tour.Step.allCases.indices.map { step in
             var tour = Desk(size: size)
             tour.send(.start(topics: ["chat.lobby"], keeps: true))
             tour.send(.opened(KeptDesk()))
             for _ in 0..<step { _ = tour.model.screen.tour?.advance(.standard) }
-            #expect(tour.screen().contains { $0.contains("Esc: skip the tour") })
+            #expect(tour.shows("Esc: skip the tour"))
             return tour
         }
         var list = Desk(size: size)
         list.send(.start(topics: ["chat.lobby"]))
         for number in 0..<60 { list.send(.notice("mistake \(number)", isFailure: true)) }
         list.enter("/errors")
-        #expect(list.screen().contains { $0.contains("PgDn more  Esc closes") })
+        #expect(list.shows("PgDn more  Esc closes"))
         func cutMessage() -> Desk {
             var desk = Desk.joined("chat.lobby", size: size)
             let text = (1...300).map { "line \($0)" }.joined(separator: "\n")
-            desk.send(.topic("chat.lobby", .messages([message(1, text)])))
+            desk.receive([message(1, text)])
             return desk
         }
         let cut = cutMessage()
@@ -374,8 +374,8 @@ struct KeyMapTests {
         let text = (1...300).map { "line \($0)" }.joined(separator: "\n")
         for (keys, words) in [("'read-whole': 'F6'", "… F6 reads"), ("'read-whole': 'none'", "… /read reads")] {
             var desk = try desk(keys, "chat.lobby")
-            desk.send(.topic("chat.lobby", .messages([message(1, text)])))
-            #expect(desk.screen().contains { $0.contains(words) }, "\(words)")
+            desk.receive([message(1, text)])
+            #expect(desk.shows(words), "\(words)")
         }
     }
 

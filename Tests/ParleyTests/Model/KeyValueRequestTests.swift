@@ -38,7 +38,7 @@ struct KeyValueRequestTests {
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter("/kv \(text)") == [])
         #expect(!desk.model.compose.isEmpty)
-        #expect(desk.model.notices.shown?.text == "Write it as \(KeyValueRequest.usage)")
+        #expect(desk.notice == "Write it as \(KeyValueRequest.usage)")
     }
 
     private func change(_ value: MessageValue?) -> KeyValueRequest.Change {
@@ -49,13 +49,13 @@ struct KeyValueRequestTests {
     func results() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/kv")
-        #expect(desk.model.notices.shown?.text.hasPrefix("No key was asked for yet.") == true)
+        #expect(desk.notice.hasPrefix("No key was asked for yet."))
         let before = desk.model.network.log.entries.count
         desk.send(.keys("room.color = \"blue\" (revision 4)", isFailure: false))
         desk.send(.keys("The request was not answered.", isFailure: true))
         let long = "20 keys: " + (1...20).map { "key.number.\($0)" }.joined(separator: ", ")
         desk.send(.keys(long, isFailure: false))
-        #expect(desk.screen().last?.hasSuffix(" /kv") == true)
+        #expect(desk.bottom.hasSuffix(" /kv"))
         guard case .keys(.change(let id, _))? = desk.enter("/kv put room.size 4").core.first else {
             Issue.record("nothing is put")
             return
@@ -82,10 +82,10 @@ struct KeyValueRequestTests {
         #expect(desk.model.notices.shown == nil)
         #expect(desk.model.network.outbox.queuedCount == 0)
         desk.send(.published(PublishNews(id: id, state: .queued)))
-        #expect(desk.model.notices.shown?.text == "room.color waits, and will be put when connected.")
+        #expect(desk.notice == "room.color waits, and will be put when connected.")
         #expect(desk.model.network.outbox.queuedCount == 1)
         desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 7))))
-        #expect(desk.model.notices.shown?.text == "room.color is stored as revision 7.")
+        #expect(desk.notice == "room.color is stored as revision 7.")
         #expect(desk.model.network.outbox.queuedCount == 0)
     }
 
@@ -99,7 +99,7 @@ struct KeyValueRequestTests {
         }
         desk.send(.published(PublishNews(id: id, state: .failed(.conflict(key: "room.color", revision: 9)))))
         #expect(desk.model.compose.text == "/kv put room.color \"5\"")
-        let words = desk.model.notices.shown?.text ?? ""
+        let words = desk.notice
         #expect(words.hasPrefix("room.color was not changed. ") && words.contains("revision 9"))
         #expect(desk.model.network.outbox.queuedCount == 0)
     }

@@ -16,14 +16,14 @@ struct LabPaneTests {
     func asks() {
         var desk = Desk.joined("chat.lobby")
         desk.press(.function(9))
-        #expect(desk.screen().last?.contains("Put this chat's connection behind the lab? y/N") == true)
+        #expect(desk.bottom.contains("Put this chat's connection behind the lab? y/N"))
         desk.press(.character("n"))
         #expect(desk.effects.isEmpty && desk.model.lab == nil && desk.model.screen.view == .conversation("chat.lobby"))
         desk.press(.function(9))
         #expect(desk.press(.character("y")) == [.lab(.open)])
         #expect(desk.model.screen.view == .lab && desk.model.screen.focus == .main)
         desk.press(.character("c"))
-        #expect(desk.model.notices.shown?.text.contains("One moment") == true)
+        #expect(desk.notice.contains("One moment"))
     }
 
     @Test("A slash begins a command, whose letters are no keys of the lab")
@@ -40,7 +40,7 @@ struct LabPaneTests {
         var desk = Scene.labOpened(Size(rows: 40, columns: 120))
         desk.enter("/leave chat.lobby")
         #expect(desk.model.screen.view == .lab)
-        #expect(desk.screen().contains { $0.contains("/join chat.lobby to write") })
+        #expect(desk.shows("/join chat.lobby to write"))
     }
 
     @Test("Each row has a key of its own, which does it wherever the selection is")
@@ -87,10 +87,10 @@ struct LabPaneTests {
         // The end of a ban has its own way back.
         desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .banned(nil))))
         desk.press(.character("r"))
-        #expect(desk.model.notices.shown?.text.contains("connects again") != true)
+        #expect(!desk.notice.contains("connects again"))
         desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .kicked(by: nil))))
         #expect(deeds(desk.press(.character("r"))).map(\.act.name) == [.restore])
-        #expect(desk.model.notices.shown?.text.contains("w connects again") == true)
+        #expect(desk.notice.contains("w connects again"))
     }
 
     @Test("Plus and minus change how long the selected fault lasts, from a second to until it is restored")
@@ -116,7 +116,7 @@ struct LabPaneTests {
         #expect(desk.screen().contains { $0.contains("ban you") && $0.contains("not here") })
         #expect(desk.press(.character("B")).isEmpty)
         let words = "Not here: Parley did not start this network; its administrator can do that."
-        #expect(desk.model.notices.shown?.text == words)
+        #expect(desk.notice == words)
     }
 
     @Test("The rows of the server's side are there where Parley started it, that of the leader on a cluster alone")
@@ -130,9 +130,7 @@ struct LabPaneTests {
         let alone = LabSite.network(LabHostedNetwork(directory: directory, user: "alice") {})
         let places = (1...3).map { ServerAddress(host: "127.0.0.1", port: $0) }
         let cluster = LabSite.cluster(LocalCluster(directory: directory), places)
-        #expect(
-            hindered(.elsewhere)
-                == [.killServer, .stopLeader, .fillDisk, .expire, .revoke, .kick, .ban, .block])
+        #expect(hindered(.elsewhere) == [.killServer, .stopLeader, .fillDisk, .expire, .revoke, .kick, .ban, .block])
         #expect(hindered(alone) == [.stopLeader])
         let words = alone.hindrances(isShared: false)[.stopLeader]?.words
         #expect(words?.contains("parley network cluster start") == true)
@@ -145,7 +143,7 @@ struct LabPaneTests {
     func typing() {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
         desk.press(.character("m"))
-        #expect(desk.model.compose.isEmpty && desk.model.notices.shown?.text.contains("no key of the lab") == true)
+        #expect(desk.model.compose.isEmpty && desk.notice.contains("no key of the lab"))
         desk.press(.tab)
         let effects = desk.enter("a line with c and r")
         guard case .topics(.publish(_, "chat.lobby", "a line with c and r"))? = effects.core.first else {
@@ -208,8 +206,8 @@ struct LabPaneTests {
         #expect(desk.model.screen.view != .lab)
         // The ledger is in view again behind the question.
         desk.press(.function(9))
-        #expect(desk.screen().contains { $0.contains("✗ Not everything is accounted for.") })
-        #expect(desk.screen().last?.contains("y/N") == true)
+        #expect(desk.shows("✗ Not everything is accounted for."))
+        #expect(desk.bottom.contains("y/N"))
         #expect(desk.press(.character("y")) == [.lab(.open)])
     }
 
@@ -233,8 +231,7 @@ struct LabPaneTests {
         desk.press(.alt("s"))
         #expect(desk.model.compose.text.hasPrefix("/lab save rehearsal-20251121T1000Z"))
         #expect(desk.press(.enter) == [.lab(.save(path: "rehearsal-20251121T1000Z.json5"))])
-        #expect(
-            desk.enter("/lab restore").isEmpty && desk.model.notices.shown?.text.contains("/lab [save FILE]") == true)
+        #expect(desk.enter("/lab restore").isEmpty && desk.notice.contains("/lab [save FILE]"))
     }
 
     @Test("The palette has the lab's keys in the lab, and not elsewhere, where they would do nothing")
@@ -257,7 +254,7 @@ struct LabPaneTests {
         desk.press(.function(9))
         desk.press(.character("y"))
         desk.send(.lab(.failed(error: "No port.")))
-        #expect(desk.screen().contains { $0.contains("The lab cannot be opened. No port.") })
+        #expect(desk.shows("The lab cannot be opened. No port."))
         #expect(desk.press(.enter) == [.lab(.open)])
     }
 }

@@ -14,7 +14,7 @@ struct LetterTests {
         desk.press(.alt("q"))
         #expect(desk.model.compose.text == "/post bob/personal > When?\n> At noon, or[2J later.\n\n")
         guard case .letters(.post(_, "bob", "personal", nil, let text))? = desk.enter("Noon.").core.first else {
-            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
+            Issue.record("no letter: \(desk.notice)")
             return
         }
         #expect(text == "> When?\n> At noon, or[2J later.\n\nNoon.")
@@ -28,7 +28,7 @@ struct LetterTests {
         var long = Desk.inbox([letter(1, (1...99).map { "line \($0)" }.joined(separator: "\n"))])
         long.press(.alt("q"))
         #expect(long.model.compose.text.contains("> line 40 …\n\n") && !long.model.compose.text.contains("line 41"))
-        #expect(long.model.notices.shown?.text == "The quotation is cut: it has the first 40 lines of 99.")
+        #expect(long.notice == "The quotation is cut: it has the first 40 lines of 99.")
         // The command does it, too.
         var command = Desk.inbox([letter(1, "When?", from: "bob")])
         command.enter("/reply")
@@ -40,12 +40,12 @@ struct LetterTests {
         var desk = Desk.inbox([letter(1, "The notes.", from: "bob")])
         desk.press(.alt("f"))
         #expect(desk.model.compose.text.hasPrefix("/post \n\nForwarded: from bob to b1, "))
-        #expect(desk.model.notices.shown?.text == "To whom? Write USER/POSTBOX here.")
+        #expect(desk.notice == "To whom? Write USER/POSTBOX here.")
         #expect(desk.press(.enter) == [])
-        #expect(desk.model.notices.shown?.text.contains("/post USER[/POSTBOX] [TEXT]") == true)
+        #expect(desk.notice.contains("/post USER[/POSTBOX] [TEXT]"))
         desk.type("carol/work")
         guard case .letters(.post(_, "carol", "work", nil, let text))? = desk.press(.enter).core.first else {
-            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
+            Issue.record("no letter: \(desk.notice)")
             return
         }
         #expect(text == letter(1, "The notes.", from: "bob").forwarded(under: nil))
@@ -59,12 +59,11 @@ struct LetterTests {
     @Test("What a letter is about stands in its row, above it, where it is read whole, and in what is sent on")
     func subject() {
         var desk = Desk.inbox([letter(1, "See below.", subject: "The\nfigures"), letter(2, "none")])
-        func shows(_ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
-        #expect(shows("The figures · See below."))
+        #expect(desk.shows("The figures · See below."))
         desk.press(.enter)
-        #expect(shows("10:01 · The figures"))
+        #expect(desk.shows("10:01 · The figures"))
         desk.press(.function(4))
-        #expect(shows("from bob in personal, 21 Nov 10:01 · The figures"))
+        #expect(desk.shows("from bob in personal, 21 Nov 10:01 · The figures"))
         desk.press(.escape)
         desk.press(.alt("l"))
         desk.type("figures")
@@ -104,7 +103,7 @@ struct LetterTests {
         var desk = Desk.joined("chat.lobby")
         let command = "/post bob/work Subject: Lunch | Twelve?"
         guard case .letters(.post(let id, "bob", "work", "Lunch", "Twelve?"))? = desk.enter(command).core.first else {
-            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
+            Issue.record("no letter: \(desk.notice)")
             return
         }
         desk.send(.published(PublishNews(id: id, state: .failed(.postboxNotAccepting("bob/work")))))
@@ -112,12 +111,12 @@ struct LetterTests {
         desk.press(.control("c"))
         // What has a subject and no text stays, and says how it is written.
         #expect(desk.enter("/post bob/work Subject: Lunch") == [])
-        #expect(desk.model.notices.shown?.text == "Write it as /post USER/POSTBOX Subject: WORDS | TEXT")
+        #expect(desk.notice == "Write it as /post USER/POSTBOX Subject: WORDS | TEXT")
         #expect(desk.model.compose.text == "/post bob/work Subject: Lunch")
         desk.press(.control("c"))
         let long = "/post bob/work Subject: \(String(repeating: "x", count: 257)) | text"
         #expect(desk.enter(long) == [])
-        #expect(desk.model.notices.shown?.text == "The subject has 257 bytes, it can have 256.")
+        #expect(desk.notice == "The subject has 257 bytes, it can have 256.")
         #expect(desk.model.compose.text == long)
     }
 
@@ -129,7 +128,7 @@ struct LetterTests {
         desk.press(.alt("r"))
         #expect(desk.model.compose.text == "/post bob/personal Subject: Re: Lunch | ")
         guard case .letters(.post(_, "bob", "personal", "Re: Lunch", "Yes."))? = desk.enter("Yes.").core.first else {
-            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
+            Issue.record("no letter: \(desk.notice)")
             return
         }
         desk.press(.function(3))
@@ -139,7 +138,7 @@ struct LetterTests {
         let subject = "re: Lunch / Friday"
         guard case .letters(.post(_, "bob", "personal", subject, "> One?\n\nNo."))? = desk.enter("No.").core.first
         else {
-            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
+            Issue.record("no letter: \(desk.notice)")
             return
         }
     }
@@ -150,7 +149,7 @@ struct LetterTests {
         desk.press(.alt("f"))
         desk.type("carol/work")
         guard case .letters(.post(_, "carol", "work", "Fwd: Figures", let text))? = desk.press(.enter).core.first else {
-            Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
+            Issue.record("no letter: \(desk.notice)")
             return
         }
         #expect(text == letter(1, "See below.", subject: "Figures").forwarded(under: nil))
@@ -170,7 +169,7 @@ struct LetterTests {
             }
             guard case .letters(.post(_, "carol", "work", "Fwd: Figures", let text))? = desk.press(.enter).core.first
             else {
-                Issue.record("no letter: \(desk.model.notices.shown?.text ?? "")")
+                Issue.record("no letter: \(desk.notice)")
                 return
             }
             #expect(text == body)
@@ -204,7 +203,7 @@ struct LetterTests {
         again.answerPage([letter(1)])
         #expect(again.model.compose.text == begun)
         guard case .letters(.post(_, "bob", "personal", "Lunch", "Twelve?"))? = again.finish("ve?") else {
-            Issue.record("no letter: \(again.model.notices.shown?.text ?? "")")
+            Issue.record("no letter: \(again.notice)")
             return
         }
     }
@@ -217,13 +216,11 @@ struct LetterTests {
         }
         let id = try #require(ids.first)
         #expect(ids.count == 1)
-        #expect(desk.model.notices.shown?.text == "The letter to bob/work goes when connected.")
+        #expect(desk.notice == "The letter to bob/work goes when connected.")
         #expect(desk.model.network.outbox.queuedCount == 1 && desk.model.compose.isEmpty)
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 4))))
-        #expect(
-            desk.model.notices.shown?.text == "✓ bob/work has the letter."
-                && desk.model.network.outbox.queuedCount == 0)
+        #expect(desk.notice == "✓ bob/work has the letter." && desk.model.network.outbox.queuedCount == 0)
     }
 
     @Test("A letter is saved under the name that is proposed, or another; over a file only after a question")
@@ -237,17 +234,17 @@ struct LetterTests {
         desk.press(.down)
         #expect(desk.enter("/save a b.txt") == [.letters(.save(text: "two", path: "a b.txt", overwrites: false))])
         desk.send(.postbox(.saving(.isThere(text: "two", path: "a b.txt"))))
-        #expect(desk.screen().last?.hasPrefix(" a b.txt is there already. Write over it? y/N") == true)
+        #expect(desk.bottom.hasPrefix(" a b.txt is there already. Write over it? y/N"))
         #expect(desk.press(.enter) == [])
         desk.send(.postbox(.saving(.isThere(text: "two", path: "a b.txt"))))
         #expect(desk.press(.character("y")) == [.letters(.save(text: "two", path: "a b.txt", overwrites: true))])
         desk.send(.postbox(.saving(.saved(path: "a b.txt"))))
-        #expect(desk.model.notices.shown?.text == "Saved as a b.txt.")
+        #expect(desk.notice == "Saved as a b.txt.")
         desk.send(.postbox(.saving(.failed("no room"))))
         #expect(desk.model.notices.shown?.kind == .failure)
         var elsewhere = Desk.joined("chat.lobby")
         #expect(elsewhere.enter("/save x") == [])
-        #expect(elsewhere.model.notices.shown?.text.hasPrefix("Open the postbox first") == true)
+        #expect(elsewhere.notice.hasPrefix("Open the postbox first"))
     }
 
     @Test("/save writes the letter that is read: a sent one, a found one, and never another behind it")
@@ -275,7 +272,7 @@ struct LetterTests {
         desk.answer([FoundItem(.letter(long))])
         desk.enter("/open 1")
         #expect(desk.enter("/save x") == [])
-        #expect(desk.model.notices.shown?.text.contains("only the letter's beginning") == true)
+        #expect(desk.notice.contains("only the letter's beginning"))
     }
 
     @Test("A file that is there stays until it is written over whole; links and folders are never written over")

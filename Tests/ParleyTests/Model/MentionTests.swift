@@ -92,15 +92,15 @@ struct MentionTests {
         _ text: String, _ sequence: UInt64, in topic: String, on desk: inout Desk, from: String = "bob",
         minutes: Int64 = 0
     ) -> ChatEffects {
-        desk.send(.topic(topic, .messages([message(sequence, text, from: from, topic: topic, minutes: minutes)])))
+        desk.receive([message(sequence, text, from: from, topic: topic, minutes: minutes)], in: topic)
     }
 
     @Test("A line that calls the person is marked, in the past too, and an own one is not")
     func highlight() {
         var desk = Desk.joined("chat.lobby")
         desk.send(.past("chat.lobby", .history([message(1, "alice: long ago")], isComplete: true)))
-        desk.send(.topic("chat.lobby", .messages([message(2, "carol"), message(3, "I am alice", from: "alice")])))
-        desk.send(.topic("chat.lobby", .messages([message(4, "ask Alice")])))
+        desk.receive([message(2, "carol"), message(3, "I am alice", from: "alice")])
+        desk.receive([message(4, "ask Alice")])
         let rows = desk.screen().filter { $0.contains("│@") }
         #expect(rows.count == 2 && rows[0].contains("long ago") && rows[1].contains("ask Alice"))
         let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant)
@@ -138,10 +138,10 @@ struct MentionTests {
         }
         desk.press(.alt("a"))
         #expect(desk.model.screen.view == .conversation("c"))
-        #expect(desk.screen().contains { $0.contains("alice: 10") })
+        #expect(desk.shows("alice: 10"))
         #expect(desk.conversation("c")?.mentions == [.message(50)] && desk.conversation("c")?.unread == 98)
         desk.press(.alt("a"))
-        #expect(desk.screen().contains { $0.contains("alice: 50") })
+        #expect(desk.shows("alice: 50"))
         #expect(desk.conversation("c")?.mentions.isEmpty == true)
         desk.press(.alt("a"))
         #expect(desk.model.screen.view == .conversation("b"))
@@ -150,7 +150,7 @@ struct MentionTests {
         desk.press(.alt("a"))
         #expect(desk.model.screen.view == .conversation("a"))
         desk.press(.alt("a"))
-        #expect(desk.model.notices.shown?.text == "Nothing is unread.")
+        #expect(desk.notice == "Nothing is unread.")
     }
 
     @Test("The bell rings for a mention that the person is not looking at, and not for one in view")
@@ -180,7 +180,7 @@ struct MentionTests {
         desk.wait(.seconds(600))
         desk.send(.resumed)
         #expect(Self.say("alice: where are you?", 1, in: "a", on: &desk, minutes: 5) == .screen(.bell))
-        #expect(desk.screen().contains { $0.contains("── new ─") })
+        #expect(desk.shows("── new ─"))
     }
 
     @Test("What the local store brings back at the start is counted and rings nothing")

@@ -21,19 +21,17 @@ struct MutingTests {
     func muted() {
         var desk = Self.desk()
         desk.enter("/mute alerts.disk")
-        #expect(
-            desk.model.notices.shown?.text
-                == "alerts.disk is muted: no bell, no count in the title. /unmute alerts.disk ends that.")
+        #expect(desk.notice == "alerts.disk is muted: no bell, no count in the title. /unmute alerts.disk ends that.")
         desk.loseFocus()
         #expect(desk.send(Self.alert(1)) == [])
         #expect(desk.conversation("alerts.disk")?.unread == 1 && desk.model.unreadMessages == 0)
         #expect(!desk.model.screen.title.contains("("))
         desk.send(.input(.focusIn))
         desk.press(.alt("a"))
-        #expect(desk.model.notices.shown?.text == "Nothing is unread.")
+        #expect(desk.notice == "Nothing is unread.")
 
         desk.enter("/unmute alerts.disk")
-        #expect(desk.model.notices.shown?.text == "alerts.disk rings and counts again.")
+        #expect(desk.notice == "alerts.disk rings and counts again.")
         #expect(desk.model.unreadMessages == 1 && desk.model.screen.title.hasPrefix("(@1, 1) "))
         desk.loseFocus()
         #expect(desk.send(Self.alert(2)) == .screen(.bell))
@@ -51,14 +49,14 @@ struct MutingTests {
         desk.press(.function(3))
         for command in ["/mute", "/unmute"] {
             desk.enter(command)
-            #expect(desk.model.notices.shown?.text == "Name the topic: \(command) TOPIC")
+            #expect(desk.notice == "Name the topic: \(command) TOPIC")
         }
     }
 
     @Test("The sidebar marks it, in ASCII too, and /topics says it")
     func marked() {
         var desk = Self.desk()
-        #expect(!desk.screen().contains { $0.contains("⊘") })
+        #expect(!desk.shows("⊘"))
         desk.enter("/mute alerts.disk")
         desk.send(Self.alert(1))
         #expect(Self.row("alerts.disk", on: desk).hasSuffix(" ⊘ @1 1 "))
@@ -77,9 +75,9 @@ struct MutingTests {
             desk.model.network.conversations.isMuted("alerts.disk")
                 && desk.model.network.conversations.isMuted("alerts.cpu"))
         desk.enter("/mute alerts.disk")
-        #expect(desk.model.notices.shown?.text == "alerts.disk is muted already, with alerts.>.")
+        #expect(desk.notice == "alerts.disk is muted already, with alerts.>.")
         desk.enter("/unmute alerts.disk")
-        #expect(desk.model.notices.shown?.text == "alerts.disk is muted with alerts.>: /unmute alerts.> ends that.")
+        #expect(desk.notice == "alerts.disk is muted with alerts.>: /unmute alerts.> ends that.")
         desk.enter("/unmute alerts.>")
         #expect(!desk.model.network.conversations.isMuted("alerts.disk"))
     }
@@ -95,10 +93,9 @@ struct MutingTests {
             desk.model.network.conversations.isMuted("alerts.disk")
                 && desk.model.network.conversations.isMuted("chat.qa"))
         desk.enter("/mute alerts.disk")
-        #expect(desk.model.notices.shown?.text == "alerts.disk is muted already, by the configuration.")
+        #expect(desk.notice == "alerts.disk is muted already, by the configuration.")
         desk.enter("/unmute alerts.disk")
-        #expect(
-            desk.model.notices.shown?.text == "alerts.disk is muted by the configuration: take it out of mutes there.")
+        #expect(desk.notice == "alerts.disk is muted by the configuration: take it out of mutes there.")
         #expect(desk.model.network.conversations.isMuted("alerts.disk"))
         desk.send(.configuration(.changed(ChatSettings())))
         #expect(
@@ -124,7 +121,7 @@ struct MutingTests {
     func refused() {
         var desk = Self.desk()
         desk.enter("/unmute chat.qa")
-        #expect(desk.model.notices.shown?.text == "chat.qa is not muted." && desk.model.notices.shown?.kind == .failure)
+        #expect(desk.notice == "chat.qa is not muted." && desk.model.notices.shown?.kind == .failure)
         desk.enter("/mute a..b")
         #expect(desk.model.notices.shown?.kind == .failure && desk.model.network.quiet.mutes.isEmpty)
     }

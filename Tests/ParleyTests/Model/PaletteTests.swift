@@ -38,7 +38,7 @@ struct PaletteTests {
             }
             #expect(!items.contains { $0.target == .everywhere(.help) })
             #expect(items.contains { $0.target == .everywhere(.nextTopic) && $0.note == "Alt-Down ^N" })
-            #expect(desk.screen().contains { $0.contains("┌─ Commands ─") })
+            #expect(desk.shows("┌─ Commands ─"))
         }
     }
 
@@ -114,7 +114,7 @@ struct PaletteTests {
         desk.type("join")
         desk.press(.enter)
         #expect(desk.model.palette?.editor.text == "/join ")
-        #expect(desk.screen().contains { $0.contains("▌/join TOPIC  join a topic") })
+        #expect(desk.shows("▌/join TOPIC  join a topic"))
         desk.type("chat.new")
         let effects = desk.press(.enter)
         #expect(effects == [.topics(.subscribe(topic: "chat.new"))])
@@ -139,17 +139,17 @@ struct PaletteTests {
         desk.type("/post bob/b/c")
         let effects = desk.press(.enter)
         #expect(effects == [])
-        #expect(desk.screen().contains { $0.contains("Write it as /post USER[/POSTBOX] [TEXT]") })
+        #expect(desk.shows("Write it as /post USER[/POSTBOX] [TEXT]"))
         desk.type("/")
-        #expect(!desk.screen().contains { $0.contains("Write it as") })
+        #expect(!desk.shows("Write it as"))
         desk.press(.escape)
         desk.press(.control("k"))
         desk.type("/nonsense now")
         desk.press(.enter)
-        #expect(desk.screen().contains { $0.contains("There is no command /nonsense.") })
+        #expect(desk.shows("There is no command /nonsense."))
         desk.press(.control("u"))
         desk.type("qqqq")
-        #expect(desk.screen().contains { $0.contains("No command or key has these letters.") })
+        #expect(desk.shows("No command or key has these letters."))
         desk.press(.enter)
         #expect(desk.model.palette != nil)
     }
@@ -168,8 +168,7 @@ struct PaletteTests {
         other.type("delete the marked letters, or this one")
         let none = other.press(.enter)
         #expect(none == [] && other.model.palette == nil)
-        #expect(
-            other.screen().last?.contains("Del Alt-d: that belongs to another part of the screen, Postbox.") == true)
+        #expect(other.bottom.contains("Del Alt-d: that belongs to another part of the screen, Postbox."))
         other.press(.control("k"))
         other.type("new line")
         other.press(.enter)
@@ -179,13 +178,13 @@ struct PaletteTests {
     @Test("Who looks for a reply in a topic is offered first what quotes a message, and is told the way to one")
     func replying() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "shall we?")])))
+        desk.receive([message(1, "shall we?")])
         desk.press(.control("k"))
         desk.type("reply")
         let quote = ConversationPane.Action.quote.binding
         #expect(desk.model.palette?.selectedItem?.title == quote.words)
         desk.press(.enter)
-        #expect(desk.model.notices.shown?.text == "No message is selected; Shift-Tab and then Up go to one.")
+        #expect(desk.notice == "No message is selected; Shift-Tab and then Up go to one.")
         desk.press(.backTab)
         desk.press(.up)
         desk.press(.control("k"))
@@ -206,12 +205,12 @@ struct PaletteTests {
         ])
     func nothingToDoItTo(_ typed: String, _ words: String) {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "shall we?")])))
+        desk.receive([message(1, "shall we?")])
         desk.press(.control("k"))
         desk.type(typed)
         #expect(desk.press(.enter) == [])
         #expect(desk.model.palette == nil && desk.model.screen.focus == .compose)
-        #expect(desk.model.notices.shown?.text == words)
+        #expect(desk.notice == words)
         #expect(desk.model.compose.isEmpty)
     }
 
@@ -219,7 +218,7 @@ struct PaletteTests {
     func doneToTheSelected() {
         for begun in ["", "fine"] {
             var desk = Desk.joined("chat.lobby")
-            desk.send(.topic("chat.lobby", .messages([message(1, "shall we?"), message(2, "or not?")])))
+            desk.receive([message(1, "shall we?"), message(2, "or not?")])
             desk.press(.backTab)
             desk.press(.up)
             desk.press(.up)
@@ -234,16 +233,15 @@ struct PaletteTests {
     @Test("The screen names the way to join, to go on, to speak to somebody, to answer, to go back and to search")
     func firstThings() {
         var desk = Desk(size: Size(rows: 24, columns: 120))
-        func bottom(_ words: String) -> Bool { desk.screen().last?.contains(words) == true }
-        #expect(desk.screen().contains { $0.contains("/join chat.lobby  joins a topic") })
+        #expect(desk.shows("/join chat.lobby  joins a topic"))
         desk.type("/")
-        #expect(bottom("/join"))
+        #expect(desk.bottom.contains("/join"))
         desk.type("join chat.lobby")
         #expect(desk.press(.enter) == [.topics(.subscribe(topic: "chat.lobby"))])
         desk.enter("/join chat.qa")
         // Somebody speaks in another topic.
-        desk.send(.topic("chat.lobby", .messages([message(1, "alice: shall we build?")])))
-        #expect(bottom("Alt-a next unread"))
+        desk.receive([message(1, "alice: shall we build?")])
+        #expect(desk.bottom.contains("Alt-a next unread"))
         desk.press(.alt("a"))
         #expect(desk.model.screen.view == .conversation("chat.lobby"))
         desk.type("bo")
@@ -251,10 +249,10 @@ struct PaletteTests {
         #expect(desk.model.compose.text == "bob: ")
         desk.press(.control("c"))
         desk.wait(.seconds(3))
-        #expect(bottom("Tab pane"))
+        #expect(desk.bottom.contains("Tab pane"))
         desk.press(.backTab)
         desk.press(.up)
-        #expect(bottom("q quote"))
+        #expect(desk.bottom.contains("q quote"))
         desk.press(.character("q"))
         #expect(desk.model.compose.text == "> bob: alice: shall we build?\n")
         desk.press(.control("c"))
@@ -265,7 +263,7 @@ struct PaletteTests {
         desk.press(.enter)
         #expect(desk.model.screen.view == .conversation("chat.qa"))
         desk.type("/sea")
-        #expect(bottom("/search WORDS"))
+        #expect(desk.bottom.contains("/search WORDS"))
         desk.type("rch build")
         #expect(desk.press(.enter).core.contains { if case .search(.find) = $0 { true } else { false } })
     }
@@ -275,7 +273,7 @@ struct PaletteTests {
         var desk = Desk.joined("chat.one", "chat.two", "chat.three")
         desk.press(.alt("2"))
         desk.enter("/topics")
-        #expect(desk.screen().contains { $0.contains(" Enter goes there  Esc closes ") })
+        #expect(desk.shows(" Enter goes there  Esc closes "))
         desk.press(.down)
         #expect(desk.press(.enter) == [])
         #expect(desk.model.screen.view == .conversation("chat.three") && desk.model.screen.overlay == nil)
@@ -350,7 +348,7 @@ struct PaletteTests {
         #expect(desk.model.palette?.selected == list.rows - 1)
         desk.press(.pageDown)
         #expect(desk.model.palette?.firstVisible == list.rows - 1)
-        #expect(desk.screen().contains { $0.contains("│ ▌") })
+        #expect(desk.shows("│ ▌"))
         desk.press(.pageUp)
         desk.press(.pageUp)
         desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 5, column: 40))))
@@ -418,7 +416,7 @@ struct PaletteTests {
         desk.send(.postbox(.boxes([postbox("b1", "personal")])))
         desk.press(.alt("2"))
         #expect(desk.model.screen.view == .conversation("chat.b"))
-        desk.send(.topic("chat.d", .messages([message(1, "x", topic: "chat.d")])))
+        desk.receive([message(1, "x", topic: "chat.d")], in: "chat.d")
         desk.press(.control("g"))
         #expect(
             desk.model.palette?.items.map(\.title) == [
@@ -443,13 +441,13 @@ struct PaletteTests {
     @Test("A person is written to: a letter is begun, and while a text is being written the name goes into that")
     func writing() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "hello", from: "bob"), message(2, "x", from: "a b")])))
+        desk.receive([message(1, "hello", from: "bob"), message(2, "x", from: "a b")])
         desk.press(.control("g"))
         desk.type("bob")
-        #expect(desk.screen().contains { $0.contains("write a letter to bob/personal") })
+        #expect(desk.shows("write a letter to bob/personal"))
         #expect(desk.press(.enter) == [])
         #expect(desk.model.compose.text == "/post bob/personal " && desk.model.screen.focus == .compose)
-        #expect(desk.model.notices.shown?.text == "A letter to bob/personal: write it here, and Enter sends it.")
+        #expect(desk.notice == "A letter to bob/personal: write it here, and Enter sends it.")
         desk.type("lunch?")
         #expect(
             desk.press(.enter)
@@ -457,7 +455,7 @@ struct PaletteTests {
         desk.type("ask")
         desk.press(.control("g"))
         desk.type("bob")
-        #expect(desk.screen().contains { $0.contains("put @bob into the text") })
+        #expect(desk.shows("put @bob into the text"))
         desk.press(.enter)
         #expect(desk.model.compose.text == "ask @bob ")
         // A name that is none is only somebody who was seen.
@@ -471,14 +469,14 @@ struct PaletteTests {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         var lines = (1...60).map { message($0, "line \($0)", topic: "chat.qa") }
         lines[19] = message(20, "it is mended", from: "carol", topic: "chat.qa", minutes: 20)
-        desk.send(.topic("chat.qa", .messages(lines)))
+        desk.receive(lines, in: "chat.qa")
         desk.press(.control("g"))
         desk.type("caro")
         desk.press(.down)
         #expect(desk.model.palette?.selectedItem?.note == "chat.qa 21 Nov 10:20")
         desk.press(.enter)
         #expect(desk.model.screen.view == .conversation("chat.qa"))
-        #expect(desk.screen().contains { $0.contains("carol  it is mended") })
+        #expect(desk.shows("carol  it is mended"))
         desk.press(.escape)
         #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.focus == .compose)
     }
@@ -487,21 +485,21 @@ struct PaletteTests {
     func gone() {
         var desk = Desk.joined("chat.lobby")
         desk.press(.alt("7"))
-        #expect(desk.model.notices.shown?.text == "There is no topic 7 here.")
+        #expect(desk.notice == "There is no topic 7 here.")
         desk.press(.alt("/"))
-        #expect(desk.model.notices.shown?.text == "There is nowhere to go back to.")
+        #expect(desk.notice == "There is nowhere to go back to.")
         _ = desk.model.go(to: .topic("chat.gone"))
-        #expect(desk.model.notices.shown?.text == "chat.gone is not joined any more.")
+        #expect(desk.notice == "chat.gone is not joined any more.")
         desk.press(.control("g"))
         desk.type("qqqq")
-        #expect(desk.screen().contains { $0.contains("No topic, postbox or person here has these letters.") })
+        #expect(desk.shows("No topic, postbox or person here has these letters."))
     }
 
     @Test("Nothing counts as read while the palette lies over it")
     func unread() {
         var desk = Desk.joined("chat.lobby")
         desk.press(.control("k"))
-        desk.send(.topic("chat.lobby", .messages([message(1, "a")])))
+        desk.receive([message(1, "a")])
         #expect(desk.conversation("chat.lobby")?.unread == 1)
         desk.press(.escape)
         #expect(desk.conversation("chat.lobby")?.unread == 0)
@@ -514,7 +512,7 @@ struct PaletteTests {
             let size = Size(rows: size.0, columns: size.1)
             var desk = Desk.joined("chat.lobby", size: size)
             desk.send(.postbox(.boxes([postbox("b1", attack)])))
-            desk.send(.topic("chat.lobby", .messages([message(1, "x", from: attack)])))
+            desk.receive([message(1, "x", from: attack)])
             desk.press(.control("g"))
             for typed in ["", "v", "本", "q"] {
                 desk.type(typed)

@@ -90,11 +90,11 @@ struct PeopleTests {
         desk.send(.people(topic: "chat.lobby", PresenceRoster(users: [.init(name: "bob", presence: .away("tea"))])))
         #expect(desk.screen()[1] == "│ bob               away: tea                              │")
         desk.send(.people(topic: "chat.lobby", .unknown))
-        #expect(desk.screen().contains { $0.contains("Nobody is known") })
+        #expect(desk.shows("Nobody is known"))
         let crowd = (100..<300).map { PresentUser(name: "u\($0)", presence: .here) }
         desk.send(.people(topic: "chat.lobby", PresenceRoster(users: crowd, isTruncated: true)))
         desk.press(.end)
-        #expect(desk.screen().contains { $0.contains("and others") })
+        #expect(desk.shows("and others"))
         desk.press(.home)
         desk.press(.down)
         #expect(desk.screen()[1].contains("u101"))
@@ -106,27 +106,27 @@ struct PeopleTests {
     func whoIsUnknown() {
         var desk = Desk.joined("chat.lobby", "alerts.>")
         desk.enter("/who")
-        #expect(desk.model.screen.overlay == nil && desk.model.notices.shown?.text.contains("does not tell") == true)
+        #expect(desk.model.screen.overlay == nil && desk.notice.contains("does not tell"))
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting)))
         desk.enter("/who")
-        #expect(desk.model.notices.shown?.text == "Who is in chat.lobby is known when connected.")
+        #expect(desk.notice == "Who is in chat.lobby is known when connected.")
         desk.press(.control("n"))
         desk.enter("/who")
-        #expect(desk.model.notices.shown?.text.contains("is a pattern") == true)
+        #expect(desk.notice.contains("is a pattern"))
     }
 
     @Test("/away and /back tell others, and the title says so as long as it lasts")
     func away() {
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter("/away lunch until two ") == [.people(.setPresence(.away("lunch until two")))])
-        #expect(desk.model.notices.shown?.text == "You are away: lunch until two. /back when you return.")
+        #expect(desk.notice == "You are away: lunch until two. /back when you return.")
         #expect(desk.screen()[0].hasPrefix(" parley  alice@local (away) ─"))
         #expect(desk.enter("/back") == [.people(.setPresence(.here))])
         #expect(desk.screen()[0].hasPrefix(" parley  alice@local ─"))
         #expect(desk.enter("/away") == [.people(.setPresence(.away("")))])
         let tooLong = "/away " + String(repeating: "x", count: 201)
         #expect(desk.enter(tooLong) == [])
-        #expect(desk.model.notices.shown?.text.contains("at most 200 characters") == true)
+        #expect(desk.notice.contains("at most 200 characters"))
         #expect(desk.model.network.people.own == .away(""))
     }
 

@@ -64,7 +64,7 @@ struct PostboxesTests {
     func mistakes(_ text: String) {
         var desk = desk()
         #expect(desk.enter(text) == [])
-        #expect(desk.screen().last?.contains("Write it as /") == true && desk.model.compose.text == text)
+        #expect(desk.bottom.contains("Write it as /") && desk.model.compose.text == text)
     }
 
     @Test("A name that no postbox can have is refused before the network is asked, and so is a mark that is not closed")
@@ -76,7 +76,7 @@ struct PostboxesTests {
         ] {
             var desk = desk()
             #expect(desk.enter(text) == [] && desk.model.compose.text == text)
-            #expect(desk.screen().last?.contains(words) == true, "\(text)")
+            #expect(desk.bottom.contains(words), "\(text)")
         }
     }
 
@@ -119,10 +119,10 @@ struct PostboxesTests {
         for isStartFirst in [true, false] {
             var desk = Desk.joined("chat.lobby")
             #expect(desk.enter("/postbox") == [.letters(.postboxes(.list))])
-            #expect(desk.screen().last?.contains("One moment: the network is asked.") == true)
+            #expect(desk.bottom.contains("One moment: the network is asked."))
             if isStartFirst { desk.send(.postbox(.boxes(Self.boxes))) }
             desk.send(.postboxes(.listed(Self.boxes)))
-            #expect(desk.screen().contains { $0.contains("Your postboxes") }, "start first: \(isStartFirst)")
+            #expect(desk.shows("Your postboxes"), "start first: \(isStartFirst)")
             desk.press(.escape)
             // It was awaited once.
             desk.send(.postboxes(.listed(Self.boxes)))
@@ -131,7 +131,7 @@ struct PostboxesTests {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/postbox")
         desk.send(.postboxes(.listed([])))
-        #expect(desk.screen().last?.contains("You have no postbox.") == true)
+        #expect(desk.bottom.contains("You have no postbox."))
     }
 
     // MARK: As they were
@@ -145,20 +145,20 @@ struct PostboxesTests {
     func keptList() {
         var desk = Desk.joined("chat.lobby", state: .connecting)
         desk.send(.postbox(.keptBoxes(Self.kept, counts: ["personal": 2])))
-        #expect(desk.screen().contains { $0.contains("personal") })
+        #expect(desk.shows("personal"))
         #expect(desk.model.network.inbox.unreadCount == 2)
         #expect(desk.enter("/postbox") == [])
-        #expect(desk.screen().contains { $0.contains(Self.keptTitle) })
+        #expect(desk.shows(Self.keptTitle))
         #expect(desk.screen().contains { $0.contains("personal") && $0.contains("2 letters, 2 unread") })
 
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.send(.postbox(.boxes(Self.boxes)))
-        #expect(!desk.screen().contains { $0.contains("as of") }, "an open list is put right")
+        #expect(!desk.shows("as of"), "an open list is put right")
 
         desk = Desk.joined("chat.lobby")
         desk.send(.postbox(.keptBoxes(Self.kept, counts: [:])))
         #expect(desk.enter("/postbox") == [.letters(.postboxes(.list))])
-        #expect(desk.screen().contains { $0.contains(Self.keptTitle) })
+        #expect(desk.shows(Self.keptTitle))
         desk.send(.postboxes(.listed([Self.boxes[0]])))
         let screen = desk.screen()
         #expect(screen.contains { $0.contains("Your postboxes") } && !screen.contains { $0.contains("as of") })
@@ -174,7 +174,7 @@ struct PostboxesTests {
         let request = desk.model.network.inbox.fetch?.request ?? 0
         let letters = KeptLetters(page: ListOutput(items: [letter(2), letter(1)], nextToken: nil), asOf: nil)
         desk.send(.postbox(.keptPage(request: request, letters)))
-        #expect(desk.screen().contains { $0.contains("offline, as of 21 Nov 10:0") }, "\(desk.screen())")
+        #expect(desk.shows("offline, as of 21 Nov 10:0"), "\(desk.screen())")
     }
 
     @Test("What is kept comes after what the network has told, and then counts for nothing")
@@ -185,7 +185,7 @@ struct PostboxesTests {
         desk.send(.postbox(.keptBoxes(Self.kept, counts: ["personal": 2, "work": 1])))
         #expect(desk.model.network.inbox.boxes == [Self.boxes[0]] && desk.model.network.inbox.counts == ["personal": 5])
         desk.enter("/postbox")
-        #expect(!desk.screen().contains { $0.contains("as of") })
+        #expect(!desk.shows("as of"))
     }
 
     @Test("Where the network does not answer, the list says as of when it is, and another postbox may be meant")
@@ -193,15 +193,15 @@ struct PostboxesTests {
         var desk = desk()
         desk.wait(.seconds(3_600))
         desk.enter("/postbox")
-        #expect(!desk.screen().contains { $0.contains("as of") })
+        #expect(!desk.shows("as of"))
         desk.send(.postboxes(.failed(.list, .timeout("The postbox service"))))
-        #expect(desk.screen().contains { $0.contains("Your postboxes, as of 21 Nov 10:00") })
+        #expect(desk.shows("Your postboxes, as of 21 Nov 10:00"))
         desk.press(.escape)
         // One that another device has made since then.
         #expect(desk.enter("/postbox disable shop") == [.letters(.postboxes(.disable("shop")))])
         desk.send(.postbox(.boxes(Self.boxes)))
         #expect(desk.enter("/postbox disable shop") == [])
-        #expect(desk.screen().last?.contains("There is no postbox shop.") == true)
+        #expect(desk.bottom.contains("There is no postbox shop."))
     }
 
     @Test("Without a screen the list waits for the network, and what is known is said where that does not answer")
@@ -239,17 +239,17 @@ struct PostboxesTests {
             desk.enter("/postbox create shop for the-seller")
                 == [.letters(.postboxes(.create("shop", persona: "the-seller")))])
         desk.send(.postboxes(.changed(.create("shop", persona: "the-seller"), shop, all: Self.boxes + [shop])))
-        #expect(desk.screen().last?.contains("others write to alice/shop") == true)
+        #expect(desk.bottom.contains("others write to alice/shop"))
         #expect(desk.model.network.inbox.boxes.map(\.name) == ["personal", "work", "shop"])
         #expect(desk.enter("/postbox enable work") == [.letters(.postboxes(.enable("work")))])
         let work = postbox("work", "work")
         desk.send(.postboxes(.changed(.enable("work"), work, all: [Self.boxes[0], work])))
-        #expect(desk.screen().last?.contains("The postbox work takes letters.") == true)
-        #expect(!desk.screen().contains { $0.contains("work (off)") })
+        #expect(desk.bottom.contains("The postbox work takes letters."))
+        #expect(!desk.shows("work (off)"))
         #expect(desk.enter("/postbox disable work") == [.letters(.postboxes(.disable("work")))])
         desk.send(.postboxes(.changed(.disable("work"), Self.boxes[1], all: Self.boxes)))
-        #expect(desk.screen().last?.contains("The postbox work takes no more letters") == true)
-        #expect(desk.screen().contains { $0.contains("work (off)") })
+        #expect(desk.bottom.contains("The postbox work takes no more letters"))
+        #expect(desk.shows("work (off)"))
     }
 
     @Test("A postbox that is called something else is shown by its title, and commands are still about its name")
@@ -264,23 +264,21 @@ struct PostboxesTests {
         let act = PostboxAct.rename("work", title: "Old orders")
         desk.send(.postboxes(.changed(act, renamed, all: [postbox("b1", "personal"), renamed])))
         // Others know nothing of it, and that is said.
-        #expect(
-            desk.screen().last?.contains(
-                "The postbox work is called Old orders: others still write to alice/work.") == true)
-        #expect(desk.screen().contains { $0.contains("Old orders  bob") })
+        #expect(desk.bottom.contains("The postbox work is called Old orders: others still write to alice/work."))
+        #expect(desk.shows("Old orders  bob"))
         #expect(desk.screen().contains { $0.hasPrefix("  Old orders") })
         desk.enter("/postbox")
         #expect(desk.screen().contains { $0.contains("work") && $0.contains("called Old orders") })
         desk.press(.down)
         desk.press(.enter)
-        #expect(desk.screen().contains { $0.contains("postbox Old orders (work)") })
+        #expect(desk.shows("postbox Old orders (work)"))
         #expect(desk.model.placeItems().map(\.title).contains("Old orders (work)"))
         desk.model.screen.focus = .compose
         desk.enter("/postbox disable Old")
-        #expect(desk.screen().last?.contains("There is no postbox Old. These are: personal, work.") == true)
+        #expect(desk.bottom.contains("There is no postbox Old. These are: personal, work."))
         desk.model.compose.set("")
         desk.send(.postboxes(.changed(.rename("work", title: "work"), postbox("b2", "work"), all: [renamed])))
-        #expect(desk.screen().last?.contains("The postbox work goes by its name again") == true)
+        #expect(desk.bottom.contains("The postbox work goes by its name again"))
     }
 
     @Test("Beside the topics a postbox has its name behind its title, where both have room")
@@ -312,7 +310,7 @@ struct PostboxesTests {
     func keys() {
         var desk = desk()
         desk.enter("/postbox")
-        #expect(desk.screen().contains { $0.contains("Enter opens  e on, off") })
+        #expect(desk.shows("Enter opens  e on, off"))
         #expect(desk.press(.character("e")) == [.letters(.postboxes(.disable("personal")))])
         let off = postbox("personal", "personal", isEnabled: false)
         desk.send(.postboxes(.changed(.disable("personal"), off, all: [off, Self.boxes[1]])))
@@ -321,7 +319,7 @@ struct PostboxesTests {
         desk.press(.down)
         #expect(desk.press(.character("e")) == [.letters(.postboxes(.enable("work")))])
         #expect(desk.press(.delete) == [])
-        #expect(desk.screen().last?.contains("Delete the postbox work with its 1,200 letters? y/N") == true)
+        #expect(desk.bottom.contains("Delete the postbox work with its 1,200 letters? y/N"))
         #expect(desk.press(.character("y")) == [.letters(.postboxes(.delete("work")))])
         desk.enter("/postbox")
         desk.press(.character("n"))
@@ -346,7 +344,7 @@ struct PostboxesTests {
         desk.enter("/postbox create work")
         let words = "There is already a postbox work, or one with that title"
         desk.send(.postboxes(.failed(.create("work", persona: nil), .invalidArgument(words))))
-        #expect(desk.screen().last?.contains("\(words).") == true)
+        #expect(desk.bottom.contains("\(words)."))
         #expect(desk.model.network.inbox.boxes == Self.boxes)
     }
 
@@ -354,7 +352,7 @@ struct PostboxesTests {
     func mistyped() {
         var desk = desk()
         #expect(desk.enter("/postbox disable wrok") == [])
-        #expect(desk.screen().last?.contains("There is no postbox wrok. These are: personal, work.") == true)
+        #expect(desk.bottom.contains("There is no postbox wrok. These are: personal, work."))
         #expect(desk.model.compose.text == "/postbox disable wrok")
     }
 
@@ -362,25 +360,25 @@ struct PostboxesTests {
     func offline() {
         var desk = desk(state: .reconnecting)
         #expect(desk.enter("/postbox create shop") == [])
-        #expect(desk.screen().last?.contains("connect first") == true)
+        #expect(desk.bottom.contains("connect first"))
         #expect(desk.model.compose.text == "/postbox create shop")
         desk.model.compose.set("")
         #expect(desk.enter("/postbox") == [])
-        #expect(desk.screen().contains { $0.contains("Your postboxes") })
+        #expect(desk.shows("Your postboxes"))
     }
 
     @Test("B51 a postbox is deleted after a question that says how many letters go with it")
     func delete() {
         var desk = desk()
         #expect(desk.enter("/postbox delete work") == [])
-        #expect(desk.screen().last?.contains("Delete the postbox work with its 1,200 letters?") == true)
+        #expect(desk.bottom.contains("Delete the postbox work with its 1,200 letters?"))
         #expect(desk.press(.character("n")) == [])
         #expect(desk.enter("/postbox delete work") == [])
         #expect(desk.press(.character("y")) == [.letters(.postboxes(.delete("work")))])
         desk.send(.postboxes(.changed(.delete("work"), Self.boxes[1], all: [Self.boxes[0]])))
         #expect(desk.effects.contains(.letters(.count)))
         #expect(desk.model.network.inbox.boxes.map(\.name) == ["personal"])
-        #expect(desk.screen().last?.contains("The postbox work is deleted.") == true)
+        #expect(desk.bottom.contains("The postbox work is deleted."))
     }
 
     @Test("An empty postbox is said to be empty, and one of which nobody has counted the letters is not")
@@ -388,11 +386,11 @@ struct PostboxesTests {
         var desk = Desk.joined("chat.lobby")
         desk.send(.postbox(.boxes(Self.boxes)))
         desk.enter("/postbox delete work")
-        #expect(desk.screen().last?.contains("with all its letters?") == true)
+        #expect(desk.bottom.contains("with all its letters?"))
         desk.press(.character("n"))
         desk.send(.postbox(.counts(["personal": 1])))
         desk.enter("/postbox delete work")
-        #expect(desk.screen().last?.contains("Delete the postbox work? It has no letters.") == true)
+        #expect(desk.bottom.contains("Delete the postbox work? It has no letters."))
     }
 
     @Test("What the network has done is told as done where it does not say any more which postboxes there are")
@@ -401,7 +399,7 @@ struct PostboxesTests {
         let shop = postbox("shop", "shop")
         desk.enter("/postbox create shop")
         desk.send(.postboxes(.changed(.create("shop", persona: nil), shop, all: nil)))
-        #expect(desk.screen().last?.contains("others write to alice/shop") == true)
+        #expect(desk.bottom.contains("others write to alice/shop"))
         #expect(desk.model.network.inbox.boxes == Self.boxes + [shop])
         let work = postbox("work", "work")
         desk.send(.postboxes(.changed(.enable("work"), work, all: nil)))
@@ -435,15 +433,14 @@ struct PostboxesTests {
         desk.send(.postboxes(.sent(letters)))
         let screen = desk.screen()
         #expect(screen.contains { $0.contains("Letters you sent, the newest first") })
-        #expect(
-            screen.contains { $0.contains("1  21 Nov 10:02") && $0.contains("bob/personal: Figures · the second") })
+        #expect(screen.contains { $0.contains("1  21 Nov 10:02") && $0.contains("bob/personal: Figures · the second") })
         #expect(screen.contains { $0.contains("2  21 Nov 10:01") && $0.contains("carol/personal: the first") })
         desk.press(.down)
         desk.press(.down)
         desk.press(.enter)
         #expect(desk.model.screen.overlay == nil)
-        #expect(desk.screen().contains { $0.contains("to carol/personal, 21 Nov 10:01") })
-        #expect(desk.screen().contains { $0.contains("the first") })
+        #expect(desk.shows("to carol/personal, 21 Nov 10:01"))
+        #expect(desk.shows("the first"))
         desk.press(.escape)
         #expect(desk.model.screen.view == .conversation("chat.lobby"))
     }
@@ -455,10 +452,10 @@ struct PostboxesTests {
         desk.send(.postboxes(.sent([Self.sent(2, "the second"), Self.sent(1, "the first", to: "carol")])))
         desk.press(.enter)
         desk.enter("/sent 2")
-        #expect(desk.screen().contains { $0.contains("to carol/personal, 21 Nov 10:01") })
-        #expect(desk.screen().contains { $0.contains("write to chat.lobby") })
+        #expect(desk.shows("to carol/personal, 21 Nov 10:01"))
+        #expect(desk.shows("write to chat.lobby"))
         desk.press(.escape)
-        #expect(desk.screen().contains { $0.contains("to bob/personal, 21 Nov 10:02") })
+        #expect(desk.shows("to bob/personal, 21 Nov 10:02"))
         desk.press(.escape)
         #expect(desk.model.screen.view == .conversation("chat.lobby"))
     }
@@ -467,14 +464,14 @@ struct PostboxesTests {
     func sentNumber() {
         var desk = desk()
         desk.enter("/sent 1")
-        #expect(desk.screen().last?.contains("/sent lists them first.") == true)
+        #expect(desk.bottom.contains("/sent lists them first."))
         desk.enter("/sent")
         desk.send(.postboxes(.sent([Self.sent(1, "see below", subject: "Figures")])))
         desk.press(.escape)
         desk.enter("/sent 2")
-        #expect(desk.screen().last?.contains("The list has 1 letter.") == true)
+        #expect(desk.bottom.contains("The list has 1 letter."))
         desk.enter("/sent 1")
-        #expect(desk.screen().contains { $0.contains("to bob/personal, 21 Nov 10:01 · Figures") })
+        #expect(desk.shows("to bob/personal, 21 Nov 10:01 · Figures"))
     }
 
     @Test("q quotes a sent letter into another to the same postbox, and never into a line for the topic below it")
@@ -488,9 +485,7 @@ struct PostboxesTests {
         }
         var desk = opened(Self.sent(1, "see below\nor above", subject: "Figures"))
         desk.press(.character("q"))
-        #expect(
-            desk.model.compose.text
-                == "/post bob/personal Subject: Re: Figures\n> see below\n> or above\n\n")
+        #expect(desk.model.compose.text == "/post bob/personal Subject: Re: Figures\n> see below\n> or above\n\n")
         #expect(desk.model.screen.focus == .compose)
 
         desk = opened(Self.sent(1, "see below"))
@@ -504,11 +499,11 @@ struct PostboxesTests {
         desk.press(.backTab)
         desk.press(.character("q"))
         #expect(desk.model.compose.text == "a line")
-        #expect(desk.model.notices.shown?.text.hasPrefix("Something is being written already.") == true)
+        #expect(desk.notice.hasPrefix("Something is being written already."))
 
         desk = opened(Self.sent(1, "see below", to: ""))
         desk.press(.character("q"))
-        #expect(desk.model.compose.isEmpty && desk.model.notices.shown?.text.hasPrefix("It is not known whom") == true)
+        #expect(desk.model.compose.isEmpty && desk.notice.hasPrefix("It is not known whom"))
     }
 
     @Test("The selected line of a long list stays in view, to its ends")
@@ -516,15 +511,15 @@ struct PostboxesTests {
         var desk = desk()
         desk.enter("/sent")
         desk.send(.postboxes(.sent((1...100).reversed().map { Self.sent($0, "letter number \($0)") })))
-        #expect(desk.screen().contains { $0.contains("letter number 100") })
+        #expect(desk.shows("letter number 100"))
         desk.press(.end)
         #expect(desk.screen().contains { $0.contains("letter number 1 ") || $0.contains("letter number 1│") })
         desk.press(.up)
         for _ in 1...200 { desk.press(.pageUp) }
-        #expect(desk.screen().contains { $0.contains("letter number 100") })
+        #expect(desk.shows("letter number 100"))
         desk.press(.home)
         desk.press(.enter)
-        #expect(desk.screen().contains { $0.contains("to bob/personal, 21 Nov 11:40") })
+        #expect(desk.shows("to bob/personal, 21 Nov 11:40"))
     }
 
     @Test("Nothing that was sent, and nothing that is kept, is said so; a list that comes late interrupts nobody")
@@ -532,14 +527,14 @@ struct PostboxesTests {
         var desk = desk()
         desk.enter("/sent")
         desk.send(.postboxes(.sent([])))
-        #expect(desk.screen().last?.contains("No letter that was sent is kept here.") == true)
+        #expect(desk.bottom.contains("No letter that was sent is kept here."))
         desk.enter("/sent")
         desk.send(.postboxes(.sentFailed("Nothing is kept on this machine; /log may say why.")))
-        #expect(desk.screen().last?.contains("Nothing is kept") == true)
+        #expect(desk.bottom.contains("Nothing is kept"))
         desk.enter("/sent")
         desk.enter("/topics")
         desk.send(.postboxes(.sent([Self.sent(1, "late")])))
-        #expect(desk.screen().contains { $0.contains("Your topics") })
+        #expect(desk.shows("Your topics"))
         #expect(desk.model.network.outbox.awaitedAnswers == 0)
     }
 

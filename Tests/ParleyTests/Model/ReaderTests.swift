@@ -12,28 +12,26 @@ struct ReaderTests {
     private static func desk(_ size: Size = Size(rows: 24, columns: 80)) -> Desk {
         var desk = Desk.joined("chat.lobby", size: size)
         let messages = [message(1, "before"), message(2, long, minutes: 2), message(3, "after", minutes: 3)]
-        desk.send(.topic("chat.lobby", .messages(messages)))
+        desk.receive(messages)
         return desk
     }
-
-    private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
 
     @Test("B34: a message of any length can be read to its last line, and Escape leads back to where one was")
     func whole() {
         var desk = Self.desk()
-        #expect(shows(desk, "… F4 reads the rest") && shows(desk, "line 200.") && !shows(desk, "line 201."))
+        #expect(desk.shows("… F4 reads the rest") && desk.shows("line 200.") && !desk.shows("line 201."))
         desk.press(.function(4))
-        #expect(shows(desk, "── from bob in chat.lobby, 21 Nov 10:02 ──") && shows(desk, "line 1."))
+        #expect(desk.shows("── from bob in chat.lobby, 21 Nov 10:02 ──") && desk.shows("line 1."))
         desk.press(.end)
-        #expect(shows(desk, "line 900.") && desk.screen().last?.hasSuffix("⇣ end") == true)
+        #expect(desk.shows("line 900.") && desk.bottom.hasSuffix("⇣ end"))
         desk.press(.pageUp)
-        #expect(desk.screen().last?.hasSuffix("↓ 18 below") == true)
+        #expect(desk.bottom.hasSuffix("↓ 18 below"))
         desk.press(.home)
         for _ in 0..<300 { desk.press(.down) }
-        #expect(shows(desk, "line 301.") && !shows(desk, "line 300."))
+        #expect(desk.shows("line 301.") && !desk.shows("line 300."))
         desk.press(.escape)
         #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.focus == .compose)
-        #expect(shows(desk, "… F4 reads the rest"))
+        #expect(desk.shows("… F4 reads the rest"))
     }
 
     @Test("Beneath a message, a topic that was left meanwhile is none to write to, and that is said")
@@ -41,15 +39,15 @@ struct ReaderTests {
         var desk = Self.desk()
         desk.press(.function(4))
         desk.enter("/leave chat.lobby")
-        #expect(shows(desk, "from bob in chat.lobby") && shows(desk, "/join chat.lobby to write"))
+        #expect(desk.shows("from bob in chat.lobby") && desk.shows("/join chat.lobby to write"))
         desk.enter("hello")
-        #expect(desk.screen().last?.contains("chat.lobby is not joined. /join chat.lobby to write there.") == true)
+        #expect(desk.bottom.contains("chat.lobby is not joined. /join chat.lobby to write there."))
         #expect(desk.model.compose.text == "hello")
         var pattern = Desk.joined("chat.>")
-        pattern.send(.topic("chat.>", .messages([message(1, Self.long)])))
+        pattern.receive([message(1, Self.long)], in: "chat.>")
         pattern.press(.function(4))
         pattern.enter("/leave chat.>")
-        #expect(shows(pattern, "from bob in chat.lobby") && shows(pattern, "/join a topic to write"))
+        #expect(pattern.shows("from bob in chat.lobby") && pattern.shows("/join a topic to write"))
     }
 
     @Test("F4 and a click on the last line shown open it, F4 closes it, and /read does the same")
@@ -60,10 +58,10 @@ struct ReaderTests {
         #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.trail.isEmpty)
         let row = desk.screen().firstIndex { $0.contains("… F4 reads the rest") } ?? 0
         desk.click(row: row, column: 50)
-        #expect(shows(desk, "from bob in chat.lobby"))
+        #expect(desk.shows("from bob in chat.lobby"))
         desk.press(.escape)
         desk.enter("/read")
-        #expect(shows(desk, "from bob in chat.lobby"))
+        #expect(desk.shows("from bob in chat.lobby"))
     }
 
     @Test("Of two that are cut the selected one is read, by the key and by the command, and else the lower one")
@@ -72,24 +70,24 @@ struct ReaderTests {
         let folded = (0..<2).map { number in
             message(UInt64(number) + 1, "{\"number\": \(number), \"text\": \"\(String(repeating: "x", count: 99))\"}")
         }
-        desk.send(.topic("chat.lobby", .messages(folded)))
+        desk.receive(folded)
         desk.press(.function(4))
-        #expect(shows(desk, "\"number\": 1"))
+        #expect(desk.shows("\"number\": 1"))
         desk.press(.function(4))
         desk.press(.backTab)
         desk.press(.up)
         desk.press(.up)
         desk.press(.function(4))
-        #expect(shows(desk, "\"number\": 0") && !shows(desk, "\"number\": 1"))
+        #expect(desk.shows("\"number\": 0") && !desk.shows("\"number\": 1"))
         desk.press(.function(4))
         #expect(desk.model.selectedRow?.position == .message(1))
         desk.enter("/read")
-        #expect(shows(desk, "\"number\": 0") && !shows(desk, "\"number\": 1"))
+        #expect(desk.shows("\"number\": 0") && !desk.shows("\"number\": 1"))
         desk.press(.escape)
         // What was selected before a text that was sent or taken back is nothing to the next one.
         desk.press(.escape)
         desk.enter("/read")
-        #expect(shows(desk, "\"number\": 1"))
+        #expect(desk.shows("\"number\": 1"))
     }
 
     @Test("Its beginning in view is enough, and what is whole needs no key")
@@ -98,14 +96,14 @@ struct ReaderTests {
         desk.press(.tab)
         desk.press(.tab)
         desk.press(.home)
-        #expect(shows(desk, "before") && !shows(desk, "F4 reads"))
+        #expect(desk.shows("before") && !desk.shows("F4 reads"))
         desk.press(.function(4))
-        #expect(shows(desk, "from bob in chat.lobby"))
+        #expect(desk.shows("from bob in chat.lobby"))
         var other = Desk.joined("chat.lobby")
-        other.send(.topic("chat.lobby", .messages([message(1, "short")])))
+        other.receive([message(1, "short")])
         other.press(.function(4))
         #expect(other.model.screen.view == .conversation("chat.lobby"))
-        #expect(other.model.notices.shown?.text == "Every message in view is whole.")
+        #expect(other.notice == "Every message in view is whole.")
     }
 
     /// The texts that are marked in view.
@@ -130,11 +128,11 @@ struct ReaderTests {
         var desk = Self.desk()
         desk.press(.function(4))
         desk.enter("/find")
-        #expect(desk.model.notices.shown?.text == "Nothing is looked for here. /find LETTERS begins.")
+        #expect(desk.notice == "Nothing is looked for here. /find LETTERS begins.")
         desk.enter("/find LINE 40")
-        #expect(shows(desk, "line 40.") && !shows(desk, "line 400."))
+        #expect(desk.shows("line 40.") && !desk.shows("line 400."))
         desk.enter("/find")
-        #expect(shows(desk, "line 400.") && !shows(desk, "line 40."))
+        #expect(desk.shows("line 400.") && !desk.shows("line 40."))
         #expect(desk.model.screen.focus == .main && desk.model.notices.shown == nil)
     }
 
@@ -143,17 +141,17 @@ struct ReaderTests {
         var desk = Self.desk()
         desk.press(.function(4))
         desk.enter("/find LINE 40")
-        #expect(shows(desk, "line 40.") && desk.model.screen.focus == .main)
+        #expect(desk.shows("line 40.") && desk.model.screen.focus == .main)
         #expect(marked(desk) == ["line 40"])
         desk.press(.character("n"))
-        #expect(shows(desk, "line 400.") && !shows(desk, "line 40."))
+        #expect(desk.shows("line 400.") && !desk.shows("line 40."))
         #expect(marked(desk).count >= 10)
         desk.press(.character("N"))
-        #expect(shows(desk, "line 40."))
+        #expect(desk.shows("line 40."))
         desk.press(.character("N"))
-        #expect(desk.model.notices.shown?.text == "No line above has LINE 40.")
+        #expect(desk.notice == "No line above has LINE 40.")
         for _ in 0..<11 { desk.press(.character("n")) }
-        #expect(desk.model.notices.shown?.text == "No line below has LINE 40." && shows(desk, "line 409."))
+        #expect(desk.notice == "No line below has LINE 40." && desk.shows("line 409."))
         desk.press(.escape)
         #expect(desk.model.screen.view == .conversation("chat.lobby"))
     }
@@ -166,17 +164,17 @@ struct ReaderTests {
             desk.press(.function(4))
             for wanted in ["line 1.", "line 900.", "line 899."] {
                 desk.enter("/find \(wanted)")
-                #expect(shows(desk, wanted), "\(wanted) at \(size)")
+                #expect(desk.shows(wanted), "\(wanted) at \(size)")
             }
             desk.enter("/find nowhere")
-            #expect(desk.model.notices.shown?.text == "Nothing in this message has nowhere.")
+            #expect(desk.notice == "Nothing in this message has nowhere.")
             desk.press(.escape)
 
-            desk.send(.topic("chat.lobby", .messages([message(4, words + String(repeating: "\nend", count: 300))])))
+            desk.receive([message(4, words + String(repeating: "\nend", count: 300))])
             desk.press(.function(4))
             for number in stride(from: 1, to: 60, by: 7) {
                 desk.enter("/find word\(number) word\(number + 1)")
-                #expect(shows(desk, "word\(number)"), "\(number) at \(size)")
+                #expect(desk.shows("word\(number)"), "\(number) at \(size)")
             }
         }
     }
@@ -199,7 +197,7 @@ struct ReaderTests {
     func writing() {
         var desk = Self.desk()
         desk.press(.function(4))
-        desk.send(.topic("chat.lobby", .messages([message(4, "meanwhile", minutes: 4)])))
+        desk.receive([message(4, "meanwhile", minutes: 4)])
         #expect(desk.conversation("chat.lobby")?.unread == 1)
         #expect(desk.enter("an answer").core.count == 1)
         #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.trail.isEmpty)
@@ -212,7 +210,7 @@ struct ReaderTests {
         desk.press(.down)
         desk.press(.function(4))
         desk.press(.end)
-        #expect(shows(desk, "from bob in personal") && shows(desk, "row 3000."))
+        #expect(desk.shows("from bob in personal") && desk.shows("row 3000."))
         desk.press(.escape)
         #expect(desk.model.screen.view == .inbox(nil) && desk.model.screen.focus == .main)
         #expect(desk.model.network.inbox.open == "l2")
@@ -222,20 +220,18 @@ struct ReaderTests {
     func findInPostbox() {
         var desk = Desk.inbox([letter(1, "one\ntwo needles\nthree"), letter(2, "a needle")])
         desk.enter("/find needle")
-        #expect(desk.model.notices.shown?.text == "Open a letter first; Alt-l filters the list.")
+        #expect(desk.notice == "Open a letter first; Alt-l filters the list.")
         #expect(desk.model.screen.view == .inbox(nil))
         desk.press(.tab)
         desk.press(.tab)
         desk.press(.enter)
         #expect(desk.model.network.inbox.open == "l1")
         desk.enter("/find dragons")
-        #expect(
-            desk.model.notices.shown?.text == "Nothing in this letter has dragons."
-                && desk.model.screen.view == .inbox(nil))
+        #expect(desk.notice == "Nothing in this letter has dragons." && desk.model.screen.view == .inbox(nil))
         desk.enter("/find needle")
-        #expect(shows(desk, "from bob in personal") && marked(desk) == ["needle"])
+        #expect(desk.shows("from bob in personal") && marked(desk) == ["needle"])
         desk.press(.character("n"))
-        #expect(desk.model.notices.shown?.text == "No line below has needle.")
+        #expect(desk.notice == "No line below has needle.")
         #expect(desk.press(.character("y")) == .screen(.copy("one\ntwo needles\nthree")))
         desk.press(.escape)
         #expect(desk.model.screen.view == .inbox(nil) && desk.model.network.inbox.open == "l1")
@@ -257,7 +253,7 @@ struct ReaderTests {
         let attack = String(repeating: "\u{1B}[2J\u{9B}5n\u{202E}evil\u{2066}\n\u{8}\u{0}\t字", count: 400)
         for size in [(5, 20), (8, 40), (24, 80), (60, 200)] {
             var desk = Desk.joined("chat.lobby", size: Size(rows: size.0, columns: size.1))
-            desk.send(.topic("chat.lobby", .messages([message(1, attack, from: attack)])))
+            desk.receive([message(1, attack, from: attack)])
             for key in [Key.Code.function(4), .down, .pageDown, .end, .up, .home] {
                 desk.press(key)
                 let text = desk.screen().joined(separator: "\n")

@@ -22,9 +22,9 @@ struct RecoveryTests {
     @Test("B62 A dim rule stands in the conversation, and the title tells of it for some seconds")
     func told() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "before")])))
+        desk.receive([message(1, "before")])
         Self.outage(&desk)
-        desk.send(.topic("chat.lobby", .messages([message(2, "after", isRecovered: true)])))
+        desk.receive([message(2, "after", isRecovered: true)])
         #expect(desk.texts("chat.lobby") == ["1 before", "outage 1", "2 after"])
         let rules = Self.rule(desk)
         #expect(rules.count == 1 && rules[0].contains("│── connection lost 10:00:00, back after 0.1 s ───"))
@@ -41,10 +41,10 @@ struct RecoveryTests {
     @Test("B62 The rule is above what was missed, also where that arrives before the connection counts as back")
     func order() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "before"), message(2, "last")])))
+        desk.receive([message(1, "before"), message(2, "last")])
         desk.send(.statusChanged(Self.lost))
         desk.send(.topic("chat.lobby", .gap(lost: 3)))
-        desk.send(.topic("chat.lobby", .messages([message(6, "missed", isRecovered: true)])))
+        desk.receive([message(6, "missed", isRecovered: true)])
         desk.wait(.seconds(75))
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         #expect(desk.texts("chat.lobby") == ["1 before", "2 last", "outage 1", "gap 3", "6 missed"])
@@ -53,21 +53,21 @@ struct RecoveryTests {
         desk.send(.statusChanged(Self.lost))
         desk.send(.topic("chat.lobby", .restarted))
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
-        desk.send(.topic("chat.lobby", .messages([message(1, "anew")])))
+        desk.receive([message(1, "anew")])
         #expect(desk.texts("chat.lobby") == ["restart", "outage 1", "1 anew"])
     }
 
     @Test("B62 A link that flaps does not fill the conversation: outages without a message between them share a rule")
     func flapping() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "before")])))
+        desk.receive([message(1, "before")])
         for _ in 1...50 {
             Self.outage(&desk)
             desk.wait(.seconds(60))
         }
         #expect(desk.texts("chat.lobby") == ["1 before", "outage 50"])
         #expect(Self.rule(desk).first?.contains("│── lost 50 times, last 10:49:04, back after 0.1 s ─") == true)
-        desk.send(.topic("chat.lobby", .messages([message(2, "between")])))
+        desk.receive([message(2, "between")])
         Self.outage(&desk)
         #expect(desk.texts("chat.lobby") == ["1 before", "outage 50", "2 between", "outage 1"])
     }
@@ -77,7 +77,7 @@ struct RecoveryTests {
         var desk = Desk.joined("a", "b", "c")
         // What has that much unread rests.
         desk.model.settings.followedUnread = 1
-        for topic in ["a", "b"] { desk.send(.topic(topic, .messages([message(1, "before", topic: topic)]))) }
+        for topic in ["a", "b"] { desk.receive([message(1, "before", topic: topic)], in: topic) }
         #expect(desk.model.network.resting.topics == ["b"])
         desk.send(.start(topics: ["d"]))
         Self.outage(&desk)
@@ -90,7 +90,7 @@ struct RecoveryTests {
     @Test("B62 A connection that its person, or the background, had made anew was not lost")
     func askedFor() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "before")])))
+        desk.receive([message(1, "before")])
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .replacementRequested)))
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .unreachable("x"), attempt: 1)))
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
@@ -115,7 +115,7 @@ struct RecoveryTests {
         ])
     func widths(columns: Int, words: String) {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 12, columns: columns))
-        desk.send(.topic("chat.lobby", .messages([message(1, "before")])))
+        desk.receive([message(1, "before")])
         Self.outage(&desk)
         let rules = Self.rule(desk)
         #expect(rules.count == 1 && rules[0].contains(words.dropLast(2)), "\(desk.screen())")
@@ -124,7 +124,7 @@ struct RecoveryTests {
     @Test("B62 Whoever reads older messages goes on to see the same ones")
     func scrolled() {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 12, columns: 80))
-        desk.send(.topic("chat.lobby", .messages((1...60).map { message($0, "line \($0)") })))
+        desk.receive((1...60).map { message($0, "line \($0)") })
         desk.press(.pageUp)
         desk.press(.pageUp)
         let before = desk.screen().dropFirst(2).prefix(7)

@@ -31,7 +31,7 @@ struct SearchTests {
         size: Size = Size(rows: 24, columns: 80)
     ) -> Desk {
         var desk = Desk.joined("chat.lobby", size: size)
-        desk.send(.topic("chat.lobby", .messages((101...140).map { message($0, "the build number \($0)") })))
+        desk.receive((101...140).map { message($0, "the build number \($0)") })
         desk.enter("/search \(words)")
         desk.answer(items, isComplete: isComplete)
         desk.effects = []
@@ -46,7 +46,7 @@ struct SearchTests {
         #expect(effects == [.search(.find(request: request, SearchQuery("build from:bob"), limit: 100))])
         #expect(desk.model.compose.isEmpty)
         #expect(desk.screen()[1].contains("── search: build from:bob ─ searching …"))
-        #expect(desk.screen().contains { $0.contains("Searching …") })
+        #expect(desk.shows("Searching …"))
         desk.answer([Self.item(9, "the build is green", minutes: 5), Self.item(3, "a build\nof two lines")])
         let screen = desk.screen()
         #expect(screen[1].contains("── search: build from:bob ─ 2 found ─"))
@@ -68,7 +68,7 @@ struct SearchTests {
     func numberBeyond() {
         var desk = Self.found([Self.letterItem("a build")])
         desk.enter("/open 2")
-        #expect(desk.model.notices.shown?.text == "1 thing was found; there is no 2.")
+        #expect(desk.notice == "1 thing was found; there is no 2.")
     }
 
     @Test("What was looked for is bold and underlined in each row")
@@ -113,7 +113,7 @@ struct SearchTests {
     func mistakes(_ text: String, _ words: String) {
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter(text) == [])
-        #expect(desk.screen().last?.contains(words) == true)
+        #expect(desk.bottom.contains(words))
         #expect(desk.model.compose.text == text)
         #expect(desk.search == nil)
     }
@@ -129,14 +129,14 @@ struct SearchTests {
     @Test("Nothing found, a failure and a missing connection are said in words")
     func words() throws {
         var desk = Self.found([])
-        #expect(desk.screen().contains { $0.contains("Nothing was found on this machine.") })
+        #expect(desk.shows("Nothing was found on this machine."))
         desk.enter("/search other")
         desk.answer([], isComplete: false)
-        #expect(desk.screen().contains { $0.contains("before: with a date") })
+        #expect(desk.shows("before: with a date"))
         desk.enter("/search third")
         let request = try #require(desk.search?.request)
         desk.send(.search(.failed(request: request, "The local store cannot be used")))
-        #expect(desk.screen().contains { $0.contains("✗ The local store cannot be used") })
+        #expect(desk.shows("✗ The local store cannot be used"))
         desk.enter("/search fourth")
         desk.answer([])
         desk.send(.statusChanged(ConnectionStatus(state: .connecting)))
@@ -176,7 +176,7 @@ struct SearchTests {
         let first = (0..<100).map { Self.item(1_000 - UInt64($0), "build", minutes: $0 < 98 ? 500 - Int64($0) : 1) }
         var desk = Self.found(first, isComplete: false)
         #expect(desk.screen()[1].contains("100 found, more ▸"))
-        #expect(desk.screen().last?.hasSuffix("1/100+") == true)
+        #expect(desk.bottom.hasSuffix("1/100+"))
         let effects = desk.press(.end)
         let request = try #require(desk.search?.request)
         var query = SearchQuery("build")
@@ -187,7 +187,7 @@ struct SearchTests {
         desk.answer(Array(first.suffix(2)) + [Self.item(5, "build")])
         #expect(desk.search?.items.count == 101)
         #expect(desk.press(.end) == [])
-        #expect(desk.screen().last?.hasSuffix("101/101") == true)
+        #expect(desk.bottom.hasSuffix("101/101"))
         // A store that has only the same again has no more.
         var other = Self.found(first, isComplete: false)
         other.press(.end)
@@ -204,8 +204,8 @@ struct SearchTests {
         #expect(
             desk.screen().contains { $0.contains("▌") && $0.contains("the build number 105") },
             "\(desk.screen().joined(separator: "\n"))")
-        #expect(!desk.screen().contains { $0.contains("the build number 140") })
-        #expect(desk.screen().last?.contains("Esc back") == true)
+        #expect(!desk.shows("the build number 140"))
+        #expect(desk.bottom.contains("Esc back"))
         desk.press(.escape)
         #expect(desk.search?.selected == 1)
         desk.press(.escape)
@@ -235,7 +235,7 @@ struct SearchTests {
             effects == [
                 .search(.readAround(request: request, topic: "chat.lobby", place, .around, limit: Excerpt.portion))
             ])
-        #expect(desk.screen().contains { $0.contains("Loading …") })
+        #expect(desk.shows("Loading …"))
         desk.answerAround(.around, 30...70)
         let screen = desk.screen()
         #expect(screen[1].contains("── chat.lobby ─ around 21 Nov 10:00, as stored here"))
@@ -253,7 +253,7 @@ struct SearchTests {
         for _ in 0..<3 { desk.press(.pageDown) }
         #expect(desk.effects.core.count == 1)
         desk.answerAround(.after, 71...90, isNewest: true)
-        #expect(desk.screen().contains { $0.contains("the build number 70") })
+        #expect(desk.shows("the build number 70"))
         #expect(desk.excerpt?.conversation.rows.count == 71)
         desk.press(.escape)
         #expect(desk.search?.items.count == 1)
@@ -279,7 +279,7 @@ struct SearchTests {
         desk.answerAround(.around, 30...70)
         desk.press(.end)
         #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.trail.isEmpty)
-        #expect(desk.screen().contains { $0.contains("the build number 140") })
+        #expect(desk.shows("the build number 140"))
         desk.enter("/search build")
         desk.answer([Self.item(50, "x")])
         desk.press(.enter)
@@ -290,7 +290,7 @@ struct SearchTests {
                 if case .topics(.publish(_, "chat.lobby", "said from there")) = $0 { true } else { false }
             })
         #expect(desk.model.screen.view == .conversation("chat.lobby"))
-        #expect(desk.screen().contains { $0.contains("said from there") })
+        #expect(desk.shows("said from there"))
     }
 
     @Test("Around what was found /find goes up from there, n and N go on, and y and q are for what it has led to")
@@ -310,8 +310,8 @@ struct SearchTests {
         #expect(desk.model.selectedRow?.text == "the build number 48")
         for _ in 0..<9 { desk.press(.character("n")) }
         #expect(desk.model.selectedRow?.text == "the build number 40")
-        #expect(desk.model.notices.shown?.text == "No message above has NUMBER 4; /history loads older ones.")
-        #expect(desk.screen().contains { $0.contains("the build number 40") })
+        #expect(desk.notice == "No message above has NUMBER 4; /history loads older ones.")
+        #expect(desk.shows("the build number 40"))
         desk.press(.character("q"))
         #expect(desk.model.compose.text == "> bob: the build number 40\n" && desk.model.screen.focus == .compose)
     }
@@ -338,9 +338,7 @@ struct SearchTests {
         desk.press(.character("N"))
         #expect(desk.model.selectedRow?.text == "the build number 61")
         desk.enter("/find dragons")
-        #expect(
-            desk.model.notices.shown?.text
-                == "No message that is loaded here has dragons. /search looks through all that is kept.")
+        #expect(desk.notice == "No message that is loaded here has dragons. /search looks through all that is kept.")
         // Where nothing is looked for, n and N are letters of the text.
         desk.type("n")
         #expect(desk.model.compose.text == "n")
@@ -369,14 +367,13 @@ struct SearchTests {
     func findInLetter() {
         var desk = Self.found([Self.letterItem("Lunch?\nThe build can wait.\nThe build is red.")])
         desk.enter("/find build")
-        #expect(desk.model.notices.shown?.text == "Open what was found first; /find looks through that.")
+        #expect(desk.notice == "Open what was found first; /find looks through that.")
         desk.press(.escape)
         #expect(desk.search == nil)
         desk = Self.found([Self.letterItem("Lunch?\nThe build can wait.\nThe build is red.")])
         desk.press(.enter)
         desk.enter("/find nothing")
-        #expect(
-            desk.search?.openLetter != nil && desk.model.notices.shown?.text == "Nothing in this letter has nothing.")
+        #expect(desk.search?.openLetter != nil && desk.notice == "Nothing in this letter has nothing.")
         desk.enter("/find build")
         guard case .reader(let reader) = desk.model.screen.view else {
             Issue.record("not read whole")
@@ -385,7 +382,7 @@ struct SearchTests {
         #expect(reader.find?.line?.part == 1 && desk.model.screen.focus == .main)
         desk.press(.character("n"))
         desk.press(.character("n"))
-        #expect(desk.model.notices.shown?.text == "No line below has build.")
+        #expect(desk.notice == "No line below has build.")
         #expect(desk.press(.character("y")) == .screen(.copy("Lunch?\nThe build can wait.\nThe build is red.")))
         desk.press(.escape)
         #expect(desk.search?.openLetter != nil)
@@ -399,7 +396,7 @@ struct SearchTests {
         #expect(desk.screen()[1].contains("chat.old ─ around"))
         #expect(desk.conversation("chat.old") == nil)
         desk.enter("lost?")
-        #expect(desk.screen().last?.contains("chat.old is not joined.") == true)
+        #expect(desk.bottom.contains("chat.old is not joined."))
         #expect(desk.model.compose.text == "lost?")
         desk.press(.control("c"))
         desk.press(.tab)
@@ -413,12 +410,12 @@ struct SearchTests {
         var desk = Self.found([Self.item(50, "x")])
         desk.press(.enter)
         desk.answerAround(.around, 60...61)
-        #expect(desk.screen().contains { $0.contains("✗ The message is no longer kept on this machine.") })
+        #expect(desk.shows("✗ The message is no longer kept on this machine."))
         desk.press(.escape)
         desk.press(.enter)
         let request = try #require(desk.excerpt?.request)
         desk.send(.search(.aroundFailed(request: request, "It is damaged")))
-        #expect(desk.screen().contains { $0.contains("✗ It is damaged") })
+        #expect(desk.shows("✗ It is damaged"))
     }
 
     @Test("A letter is a result too: Enter opens it under the list, and Escape closes first it and then the list")
@@ -427,7 +424,7 @@ struct SearchTests {
         desk.send(.postbox(.boxes([postbox("b1", "personal")])))
         #expect(desk.screen()[2].contains("✉ carol"))
         desk.press(.enter)
-        #expect(desk.screen().contains { $0.contains("── from carol to personal, 21 Nov 10:00") })
+        #expect(desk.shows("── from carol to personal, 21 Nov 10:00"))
         #expect(desk.screen().contains { $0.contains("The build can wait.") && !$0.contains("Lunch") })
         desk.press(.escape)
         #expect(desk.search?.openLetter == nil && desk.search != nil)
@@ -439,7 +436,7 @@ struct SearchTests {
     func typing() {
         var desk = Self.found([Self.item(50, "x")])
         #expect(desk.enter("hello").isEmpty)
-        #expect(desk.screen().last?.contains("This is what was found") == true)
+        #expect(desk.bottom.contains("This is what was found"))
         #expect(desk.model.compose.text == "hello")
         desk.press(.escape)
         #expect(desk.model.screen.view == .conversation("chat.lobby"))

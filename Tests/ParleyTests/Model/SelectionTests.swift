@@ -9,7 +9,7 @@ struct SelectionTests {
     /// Forty messages in the topic in view, and the keys on them.
     private static func desk(size: Size = Size(rows: 24, columns: 80), count: Int = 40) -> Desk {
         var desk = Desk.joined("chat.lobby", size: size)
-        desk.send(.topic("chat.lobby", .messages((1...count).map { message(UInt64($0), "line \($0).") })))
+        desk.receive((1...count).map { message(UInt64($0), "line \($0).") })
         desk.press(.backTab)
         desk.effects = []
         return desk
@@ -46,9 +46,9 @@ struct SelectionTests {
         for _ in 0..<3 { desk.press(.up) }
         func shown() -> [String] { desk.screen().compactMap { $0.contains("line ") ? String($0.suffix(8)) : nil } }
         let before = shown()
-        desk.send(.topic("chat.lobby", .messages([message(41, "later")])))
+        desk.receive([message(41, "later")])
         #expect(shown() == before && selected(desk) == "line 38.")
-        #expect(desk.screen().last?.hasSuffix("↓ 1 new") == true)
+        #expect(desk.bottom.hasSuffix("↓ 1 new"))
         desk.press(.end)
         #expect(desk.screen().contains { $0.hasSuffix("later") })
     }
@@ -69,7 +69,7 @@ struct SelectionTests {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 12, columns: 60))
         let lines = (1...30).map { "part \($0)." }.joined(separator: "\n")
         let messages = [message(1, "first."), message(2, lines), message(3, "last.")]
-        desk.send(.topic("chat.lobby", .messages(messages)))
+        desk.receive(messages)
         desk.press(.backTab)
         desk.press(.up)
         desk.press(.up)
@@ -142,7 +142,7 @@ struct SelectionTests {
     @Test("y copies the message without characters that hide, and keeps it for ^Y")
     func copy() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "one\u{1B}[2J\ntwo")])))
+        desk.receive([message(1, "one\u{1B}[2J\ntwo")])
         desk.press(.backTab)
         desk.press(.up)
         guard case .copy(let text)? = desk.press(.character("y")).screen.first else {
@@ -158,18 +158,17 @@ struct SelectionTests {
     @Test("A message that is too long for a clipboard is kept for ^Y alone")
     func copyLong() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, String(repeating: "long ", count: 20_000))])))
+        desk.receive([message(1, String(repeating: "long ", count: 20_000))])
         desk.press(.backTab)
         desk.press(.up)
         #expect(desk.press(.character("y")).isEmpty)
-        #expect(
-            desk.model.notices.shown?.text == "It is too long for the terminal's clipboard; ^Y puts it into the text.")
+        #expect(desk.notice == "It is too long for the terminal's clipboard; ^Y puts it into the text.")
     }
 
     @Test("q quotes the message before what is written, with its author, and the text has the keys")
     func quote() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "shall we\nship it?")])))
+        desk.receive([message(1, "shall we\nship it?")])
         desk.type("yes")
         desk.press(.backTab)
         desk.press(.up)
@@ -182,38 +181,35 @@ struct SelectionTests {
     @Test("What is read by a pattern is not quoted there: the topic that takes an answer is named")
     func quoteInPattern() {
         var desk = Desk.joined("alerts.>")
-        desk.send(.topic("alerts.>", .messages([message(1, "disk full", topic: "alerts.n1.disk")])))
+        desk.receive([message(1, "disk full", topic: "alerts.n1.disk")], in: "alerts.>")
         desk.press(.backTab)
         desk.press(.up)
         desk.press(.character("q"))
         #expect(desk.model.compose.isEmpty && desk.model.selectedRow?.text == "disk full")
         let words = "/join alerts.n1.disk to answer; alerts.> is only for reading."
-        #expect(desk.model.notices.shown?.text == words)
+        #expect(desk.notice == words)
         desk.press(.escape)
         desk.enter("/quote")
-        #expect(desk.model.compose.isEmpty && desk.model.notices.shown?.text == words)
+        #expect(desk.model.compose.isEmpty && desk.notice == words)
     }
 
     @Test("Of a long message three lines are quoted, and it says that it is cut")
     func quoteLong() {
         var desk = Desk.joined("chat.lobby")
         let lines = (1...50).map { "row \($0)." }.joined(separator: "\n")
-        desk.send(.topic("chat.lobby", .messages([message(1, lines)])))
+        desk.receive([message(1, lines)])
         desk.press(.backTab)
         desk.press(.up)
         desk.press(.character("q"))
         #expect(desk.model.compose.text == "> bob: row 1.\n> row 2.\n> row 3. …\n")
-        #expect(desk.model.notices.shown?.text == "The quotation is cut: it has the first 3 lines of 50.")
+        #expect(desk.notice == "The quotation is cut: it has the first 3 lines of 50.")
         var short = Desk.joined("chat.lobby")
-        short.send(
-            .topic(
-                "chat.lobby",
-                .messages([message(1, "one\ntwo\nthree"), message(2, String(repeating: "x", count: 1_200))])))
+        short.receive([message(1, "one\ntwo\nthree"), message(2, String(repeating: "x", count: 1_200))])
         short.enter("/quote 2")
         #expect(short.model.notices.shown == nil)
         short.press(.control("c"))
         short.enter("/quote 1")
-        #expect(short.model.notices.shown?.text == "The quotation is cut: it has its beginning.")
+        #expect(short.notice == "The quotation is cut: it has its beginning.")
     }
 
     @Test(
@@ -232,8 +228,8 @@ struct SelectionTests {
     func quoteBlanks() {
         var desk = Desk.joined("chat.lobby")
         let text = "one\u{B}two\u{C}three\u{85}four\u{2028}five"
-        desk.send(.topic("chat.lobby", .messages([message(1, text)])))
-        #expect(desk.screen().contains { $0.contains("one two three four") })
+        desk.receive([message(1, text)])
+        #expect(desk.shows("one two three four"))
         desk.enter("/quote 1")
         #expect(desk.model.compose.text == "> bob: one two three four\n> five\n" && desk.model.notices.shown == nil)
         #expect(ChatModel.lineCount(text) == 2)
@@ -273,7 +269,7 @@ struct SelectionTests {
     private static func calledDesk() -> Desk {
         var desk = Desk.joined("chat.a", "chat.lobby")
         let messages = (1...40).map { message(UInt64($0), $0 == 20 ? "@alice look" : "line \($0).") }
-        desk.send(.topic("chat.lobby", .messages(messages)))
+        desk.receive(messages)
         desk.press(.alt("a"))
         desk.press(.backTab)
         return desk
@@ -334,8 +330,7 @@ struct FindTests {
     private static func desk() -> Desk {
         var desk = Desk.joined("chat.lobby")
         let texts = ["The Café opens", "nothing", "a cafeteria", "lunch"]
-        desk.send(
-            .topic("chat.lobby", .messages(texts.enumerated().map { message(UInt64($0.offset + 1), $0.element) })))
+        desk.receive(texts.enumerated().map { message(UInt64($0.offset + 1), $0.element) })
         return desk
     }
 
@@ -347,7 +342,7 @@ struct FindTests {
         desk.press(.character("n"))
         #expect(desk.model.selectedRow?.text == "The Café opens")
         desk.press(.character("n"))
-        #expect(desk.model.notices.shown?.text == "No message above has CAFE; Home loads older ones.")
+        #expect(desk.notice == "No message above has CAFE; Home loads older ones.")
         #expect(desk.model.selectedRow?.text == "The Café opens")
         desk.press(.character("N"))
         #expect(desk.model.selectedRow?.text == "a cafeteria")
@@ -364,7 +359,7 @@ struct FindTests {
         // Once the person is back at the text nothing is looked for any more.
         desk.press(.escape)
         desk.enter("/find")
-        #expect(desk.model.notices.shown?.text == "Nothing is looked for here. /find LETTERS begins.")
+        #expect(desk.notice == "Nothing is looked for here. /find LETTERS begins.")
     }
 
     @Test("What the palette does to the message behind a begun text brings no search back; what goes on with it does")
@@ -414,9 +409,7 @@ struct FindTests {
         var desk = Self.desk()
         desk.enter("/find dragons")
         #expect(desk.model.selectedRow == nil && desk.model.screen.marks.find == nil)
-        #expect(
-            desk.model.notices.shown?.text
-                == "No message that is loaded here has dragons. /search looks through all that is kept.")
+        #expect(desk.notice == "No message that is loaded here has dragons. /search looks through all that is kept.")
     }
 
     @Test("Letters are found over case and marks, within words, and in any script")
@@ -436,7 +429,7 @@ struct ErrorListTests {
     func errors() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/errors")
-        #expect(desk.model.notices.shown?.text == "Nothing has gone wrong since Parley was opened.")
+        #expect(desk.notice == "Nothing has gone wrong since Parley was opened.")
         desk.wait(.seconds(30))
         desk.send(.notice("The first thing failed.", isFailure: true))
         desk.wait(.seconds(60))

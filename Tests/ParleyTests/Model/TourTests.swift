@@ -22,17 +22,17 @@ struct TourTests {
     @Test("Who is here for the first time is led through four steps, each of which goes when it was done")
     func steps() {
         var desk = Self.first()
-        #expect(title(desk) == "1" && desk.screen().contains { $0.contains("Write something below and press Enter.") })
+        #expect(title(desk) == "1" && desk.shows("Write something below and press Enter."))
         desk.enter("hello")
-        #expect(title(desk) == "2" && desk.screen().contains { $0.contains("^G goes anywhere") })
+        #expect(title(desk) == "2" && desk.shows("^G goes anywhere"))
         desk.press(.control("g"))
         #expect(title(desk) == nil)
         desk.press(.escape)
-        #expect(title(desk) == "3" && desk.screen().contains { $0.contains("F1 shows all keys") })
+        #expect(title(desk) == "3" && desk.shows("F1 shows all keys"))
         desk.press(.function(1))
         desk.press(.escape)
         #expect(title(desk) == "4")
-        #expect(desk.screen().contains { $0.contains("F9: break the connection and see what happens.") })
+        #expect(desk.shows("F9: break the connection and see what happens."))
         desk.press(.function(9))
         #expect(title(desk) == nil && desk.model.screen.tour == nil)
         desk.press(.character("n"))
@@ -62,7 +62,7 @@ struct TourTests {
     func room() {
         for size in [Size(rows: 24, columns: 80), Size(rows: 12, columns: 40), Size(rows: 5, columns: 20)] {
             var desk = Self.first(size: size)
-            desk.send(.topic("chat.lobby", .messages([message(1, "the newest")])))
+            desk.receive([message(1, "the newest")])
             #expect(desk.screen().contains { $0.hasSuffix("the newest") }, "\(size)")
         }
         #expect(title(Self.first(size: Size(rows: 5, columns: 20))) == nil)
@@ -76,7 +76,7 @@ struct TourTests {
             .init(name: "help", sequences: []), .init(name: "open-lab", sequences: []),
         ])
         desk.enter("hello")
-        #expect(desk.screen().contains { $0.contains("Alt-g goes anywhere") })
+        #expect(desk.shows("Alt-g goes anywhere"))
         desk.press(.alt("g"))
         #expect(desk.model.screen.tour == nil)
     }

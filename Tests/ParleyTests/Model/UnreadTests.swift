@@ -9,8 +9,8 @@ struct UnreadTests {
     @Test("A message in view is read at once; one in another topic is not")
     func inView() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
-        desk.send(.topic("chat.lobby", .messages([message(1, "a")])))
-        desk.send(.topic("chat.qa", .messages([message(2, "b", topic: "chat.qa")])))
+        desk.receive([message(1, "a")])
+        desk.receive([message(2, "b", topic: "chat.qa")], in: "chat.qa")
         #expect(desk.conversation("chat.lobby")?.unread == 0)
         #expect(desk.conversation("chat.qa")?.unread == 1)
     }
@@ -18,10 +18,10 @@ struct UnreadTests {
     @Test("B21: nothing counts as read while the terminal is out of focus; what came is marked new on return")
     func outOfFocus() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "seen")])))
+        desk.receive([message(1, "seen")])
         desk.loseFocus()
         #expect(desk.effects.core.last == .connection(.setActive(false)))
-        desk.send(.topic("chat.lobby", .messages([message(2, "missed"), message(3, "missed too")])))
+        desk.receive([message(2, "missed"), message(3, "missed too")])
         #expect(desk.conversation("chat.lobby")?.unread == 2)
         #expect(desk.send(.input(.focusIn)).contains(.connection(.setActive(true))))
         #expect(desk.conversation("chat.lobby")?.unread == 0)
@@ -34,13 +34,13 @@ struct UnreadTests {
     @Test("B27: what came while Parley was suspended is marked new on return, and what comes then is not")
     func suspended() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "seen")])))
+        desk.receive([message(1, "seen")])
         desk.send(.suspending)
         desk.wait(.seconds(600))
         desk.send(.resumed)
         // It arrives bit by bit, after the return.
         for (sequence, text, minutes) in [(UInt64(2), "missed", Int64(3)), (3, "missed too", 8), (4, "live", 11)] {
-            desk.send(.topic("chat.lobby", .messages([message(sequence, text, minutes: minutes)])))
+            desk.receive([message(sequence, text, minutes: minutes)])
         }
         let screen = desk.screen()
         #expect(screen.filter { $0.contains("── new ─") }.count == 1)
@@ -56,15 +56,15 @@ struct UnreadTests {
         desk.send(.suspending)
         desk.wait(.seconds(60))
         desk.send(.resumed)
-        desk.send(.topic("chat.lobby", .messages([message(1, "live", minutes: 2)])))
-        #expect(!desk.screen().contains { $0.contains("── new ─") })
+        desk.receive([message(1, "live", minutes: 2)])
+        #expect(!desk.shows("── new ─"))
     }
 
     @Test("With followUnread a topic out of view that has much unread rests until it is in view")
     func resting() {
         var desk = Desk.joined("chat.lobby", "chat.qa", "chat.ops", size: Size(rows: 24, columns: 100))
         func receive(_ sequences: ClosedRange<UInt64>, in topic: String) -> ChatEffects {
-            desk.send(.topic(topic, .messages(sequences.map { message($0, "news \($0)", topic: topic) })))
+            desk.receive(sequences.map { message($0, "news \($0)", topic: topic) }, in: topic)
         }
         #expect(receive(1...99, in: "chat.qa") == [])
         desk.model.settings.followedUnread = 100
@@ -101,7 +101,7 @@ struct UnreadTests {
     func unknownFocus() {
         var desk = Desk.joined("chat.lobby")
         desk.send(.input(.focusOut))
-        desk.send(.topic("chat.lobby", .messages([message(1, "a")])))
+        desk.receive([message(1, "a")])
         #expect(desk.conversation("chat.lobby")?.unread == 0)
     }
 
@@ -115,34 +115,31 @@ struct UnreadTests {
     @Test("Nothing counts as read while scrolled up; going to the end reads it")
     func scrolledUp() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages((1...60).map { message($0, "m\($0)") })))
+        desk.receive((1...60).map { message($0, "m\($0)") })
         desk.press(.pageUp)
         let before = desk.screen().filter { $0.contains("m4") }
-        desk.send(.topic("chat.lobby", .messages([message(61, "fresh")])))
+        desk.receive([message(61, "fresh")])
         #expect(desk.conversation("chat.lobby")?.unread == 1)
         #expect(desk.screen().filter { $0.contains("m4") } == before)
-        #expect(desk.screen().last?.hasSuffix("↓ 1 new") == true)
+        #expect(desk.bottom.hasSuffix("↓ 1 new"))
         desk.press(.end)
         #expect(desk.conversation("chat.lobby")?.unread == 0)
-        #expect(desk.screen().last?.hasSuffix("⇣ bottom") == true)
+        #expect(desk.bottom.hasSuffix("⇣ bottom"))
     }
 
     @Test("Own lines are never unread")
     func own() throws {
         var desk = Desk.joined("chat.lobby", "chat.qa")
-        guard case .topics(.publish(let id, _, _)) = try #require(desk.enter("mine").core.first) else {
-            Issue.record("it is not published")
-            return
-        }
+        let id = try desk.publish("mine")
         desk.press(.down, .alt)
-        desk.send(.topic("chat.lobby", .messages([message(1, "mine", from: "alice", id: id)])))
+        desk.receive([message(1, "mine", from: "alice", id: id)])
         #expect(desk.conversation("chat.lobby")?.unread == 0)
     }
 
     @Test("Alt-a goes to the next topic with unread messages")
     func nextUnread() {
         var desk = Desk.joined("a", "b", "c")
-        desk.send(.topic("c", .messages([message(1, "x", topic: "c")])))
+        desk.receive([message(1, "x", topic: "c")], in: "c")
         desk.press(.alt("a"))
         #expect(desk.model.screen.view == .conversation("c"))
         #expect(desk.conversation("c")?.unread == 0)
@@ -152,7 +149,7 @@ struct UnreadTests {
     private static func unread(_ count: Int) -> Desk {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         let messages = (1...count).map { message(UInt64($0), "line \($0).", topic: "chat.qa") }
-        desk.send(.topic("chat.qa", .messages(messages)))
+        desk.receive(messages, in: "chat.qa")
         desk.press(.alt("2"))
         return desk
     }
@@ -161,8 +158,8 @@ struct UnreadTests {
     func leftOff() {
         var desk = Self.unread(60)
         #expect(desk.conversation("chat.qa")?.unread == 0)
-        #expect(desk.screen().last?.contains("Alt-u first unread") == true)
-        #expect(!desk.screen().contains { $0.contains("── new ─") })
+        #expect(desk.bottom.contains("Alt-u first unread"))
+        #expect(!desk.shows("── new ─"))
         desk.press(.alt("u"))
         let screen = desk.screen()
         let marker = screen.firstIndex { $0.contains("── new ─") }
@@ -175,7 +172,7 @@ struct UnreadTests {
 
         // In view already, nothing moves.
         var few = Self.unread(3)
-        #expect(few.screen().last?.contains("first unread") == false)
+        #expect(!few.bottom.contains("first unread"))
         few.press(.alt("u"))
         #expect(few.conversation("chat.qa")?.scroll == .bottom)
         few.press(.backTab)
@@ -191,7 +188,7 @@ struct UnreadTests {
         return desk
     }
 
-    private static func isMarked(_ desk: Desk) -> Bool { desk.screen().contains { $0.contains("── new ─") } }
+    private static func isMarked(_ desk: Desk) -> Bool { desk.shows("── new ─") }
 
     @Test("Where the person left off stays marked through a search, a glance elsewhere, and until they leave or answer")
     func markStays() {
@@ -236,18 +233,18 @@ struct UnreadTests {
     func unseenMark() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         let tall = (1...10).map { "line \($0)" }.joined(separator: "\n")
-        desk.send(.topic("chat.qa", .messages((1...10).map { message($0, tall, topic: "chat.qa") })))
+        desk.receive((1...10).map { message($0, tall, topic: "chat.qa") }, in: "chat.qa")
         desk.press(.alt("2"))
         #expect(!Self.isMarked(desk))
         desk.press(.alt("1"))
         #expect(desk.conversation("chat.qa")?.newMarker == .message(1))
-        desk.send(.topic("chat.qa", .messages([message(11, "more", topic: "chat.qa")])))
+        desk.receive([message(11, "more", topic: "chat.qa")], in: "chat.qa")
         desk.press(.alt("2"))
         #expect(desk.conversation("chat.qa")?.newMarker == .message(1) && !Self.isMarked(desk))
         desk.press(.alt("u"))
         #expect(Self.isMarked(desk))
         desk.press(.alt("1"))
-        desk.send(.topic("chat.qa", .messages([message(12, "the newest", topic: "chat.qa")])))
+        desk.receive([message(12, "the newest", topic: "chat.qa")], in: "chat.qa")
         desk.press(.alt("2"))
         #expect(desk.conversation("chat.qa")?.newMarker == .message(12))
     }
@@ -257,9 +254,9 @@ struct UnreadTests {
         var desk = Self.unread(60)
         desk.enter("/ignore bob")
         desk.press(.alt("1"))
-        desk.send(.topic("chat.qa", .messages([message(61, "hello", from: "carol", topic: "chat.qa")])))
+        desk.receive([message(61, "hello", from: "carol", topic: "chat.qa")], in: "chat.qa")
         #expect(desk.conversation("chat.qa")?.newMarker == .message(61))
-        desk.send(.topic("chat.qa", .messages((62...99).map { message($0, "x", topic: "chat.qa") })))
+        desk.receive((62...99).map { message($0, "x", topic: "chat.qa") }, in: "chat.qa")
         desk.press(.alt("2"))
         #expect(Self.isMarked(desk) && desk.conversation("chat.qa")?.awaitsMarkerSeen == false)
     }
@@ -272,7 +269,7 @@ struct UnreadTests {
             return screen.firstIndex { $0.contains("── new ─") }.map { String(screen[$0 + 1].suffix(9)) }
         }
         func receive(_ sequence: UInt64) {
-            desk.send(.topic("chat.qa", .messages([message(sequence, "line \(sequence).", topic: "chat.qa")])))
+            desk.receive([message(sequence, "line \(sequence).", topic: "chat.qa")], in: "chat.qa")
         }
         desk.press(.alt("u"))
         receive(61)
@@ -300,7 +297,7 @@ struct UnreadTests {
             #expect(desk.model.compose.text == text && desk.conversation("chat.qa")?.scroll == .bottom)
         }
         desk.press(.alt("u"))
-        #expect(desk.model.compose.text == "TWO WORDS" && desk.screen().contains { $0.contains("── new ─") })
+        #expect(desk.model.compose.text == "TWO WORDS" && desk.shows("── new ─"))
         // With a number the words before the cursor are meant.
         desk.press(.alt("-"))
         desk.press(.alt("u"))
@@ -310,20 +307,19 @@ struct UnreadTests {
     @Test("Where nothing is marked as new, Alt-u says so")
     func nothingLeftOff() {
         var desk = Desk.joined("chat.lobby")
-        desk.send(.topic("chat.lobby", .messages([message(1, "seen")])))
+        desk.receive([message(1, "seen")])
         desk.press(.alt("u"))
-        #expect(desk.screen().last?.contains("Nothing is marked as new here.") == true)
+        #expect(desk.bottom.contains("Nothing is marked as new here."))
         var nowhere = Desk()
         nowhere.press(.alt("u"))
-        #expect(nowhere.screen().last?.contains("No topic is in view.") == true)
+        #expect(nowhere.bottom.contains("No topic is in view."))
     }
 
     @Test("Alt-a goes to where the person is spoken to, then to what else is unread, and then back to where that began")
     func mentionsFirst() {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c", "chat.d")
-        desk.send(.topic("chat.b", .messages([message(1, "x", topic: "chat.b")])))
-        desk.send(
-            .topic("chat.d", .messages([message(2, "@alice look", topic: "chat.d"), message(3, "x", topic: "chat.d")])))
+        desk.receive([message(1, "x", topic: "chat.b")], in: "chat.b")
+        desk.receive([message(2, "@alice look", topic: "chat.d"), message(3, "x", topic: "chat.d")], in: "chat.d")
         #expect(desk.conversation("chat.d")?.mentions.count == 1 && desk.conversation("chat.d")?.unread == 2)
         #expect(desk.screen().contains { $0.hasPrefix(" chat.d        @1 2 │") })
         desk.press(.control("g"))
@@ -336,8 +332,7 @@ struct UnreadTests {
         desk.press(.alt("a"))
         #expect(desk.model.screen.view == .conversation("chat.a") && desk.model.notices.shown == nil)
         desk.press(.alt("a"))
-        #expect(
-            desk.model.screen.view == .conversation("chat.a") && desk.model.notices.shown?.text == "Nothing is unread.")
+        #expect(desk.model.screen.view == .conversation("chat.a") && desk.notice == "Nothing is unread.")
     }
 
     @Test("Alt-a walks the topics in the order in which they are shown, for mentions too")
@@ -345,8 +340,7 @@ struct UnreadTests {
         for text in ["x", "alice: x"] {
             var desk = Desk.joined("chat.a", "chat.b", "chat.c")
             for (number, topic) in [(1, "chat.b"), (2, "chat.c")] {
-                desk.send(
-                    .topic(topic, .messages([message(UInt64(number), text, topic: topic, minutes: Int64(number))])))
+                desk.receive([message(UInt64(number), text, topic: topic, minutes: Int64(number))], in: topic)
             }
             desk.model.network.conversations.show(byActivity: true)
             for topic in ["chat.c", "chat.b"] {
@@ -359,12 +353,11 @@ struct UnreadTests {
     @Test("Whoever has gone elsewhere meanwhile is not led back")
     func jumpEnds() {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c")
-        desk.send(.topic("chat.b", .messages([message(1, "x", topic: "chat.b")])))
+        desk.receive([message(1, "x", topic: "chat.b")], in: "chat.b")
         desk.press(.alt("a"))
         desk.press(.alt("3"))
         desk.press(.alt("a"))
-        #expect(
-            desk.model.screen.view == .conversation("chat.c") && desk.model.notices.shown?.text == "Nothing is unread.")
+        #expect(desk.model.screen.view == .conversation("chat.c") && desk.notice == "Nothing is unread.")
     }
 
     @Test("Mentions that came while the program was closed count, and what is read or made anew has none")
@@ -381,7 +374,7 @@ struct UnreadTests {
         desk.send(.topic("chat.b", .restarted))
         #expect(desk.conversation("chat.b")?.mentions.count == 0)
         // What is seen as it comes is no mention that waits.
-        desk.send(.topic("chat.a", .messages([message(1, "@alice", topic: "chat.a")])))
+        desk.receive([message(1, "@alice", topic: "chat.a")], in: "chat.a")
         #expect(desk.conversation("chat.a")?.mentions.count == 0)
     }
 
@@ -389,7 +382,7 @@ struct UnreadTests {
     func title() {
         var desk = Desk.joined("a", "b")
         desk.model.network.identity.user = "al\u{1B}]0;x\u{7}ice"
-        _ = desk.send(.topic("b", .messages([message(1, "x", topic: "b")])))
+        desk.receive([message(1, "x", topic: "b")], in: "b")
         #expect(desk.model.screen.title.hasPrefix("(1) parley al"))
         #expect(desk.model.screen.title.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F })
     }
@@ -397,12 +390,10 @@ struct UnreadTests {
     @Test("A mention rings the bell only while away")
     func bell() {
         var desk = Desk.joined("chat.lobby")
-        #expect(desk.send(.topic("chat.lobby", .messages([message(1, "@alice hi")]))) == [])
+        #expect(desk.receive([message(1, "@alice hi")]) == [])
         desk.loseFocus()
-        #expect(
-            desk.send(.topic("chat.lobby", .messages([message(2, "@alice hi"), message(3, "@alice")])))
-                == .screen(.bell))
-        #expect(desk.send(.topic("chat.lobby", .messages([message(4, "nobody")]))) == [])
+        #expect(desk.receive([message(2, "@alice hi"), message(3, "@alice")]) == .screen(.bell))
+        #expect(desk.receive([message(4, "nobody")]) == [])
     }
 }
 

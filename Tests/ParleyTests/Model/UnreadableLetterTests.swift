@@ -59,7 +59,7 @@ struct UnreadableLetterTests {
         for way in ways {
             var copy = opened()
             way(&copy)
-            #expect(copy.model.notices.shown?.text == "This letter cannot be read; it can be deleted.")
+            #expect(copy.notice == "This letter cannot be read; it can be deleted.")
             #expect(!copy.model.compose.text.contains("(a letter") && copy.model.screen.view == desk.model.screen.view)
             #expect(!copy.effects.core.contains { if case .letters(.save) = $0 { true } else { false } })
         }

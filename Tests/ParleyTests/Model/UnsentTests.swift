@@ -61,7 +61,7 @@ struct UnsentTests {
             var desk = Self.opened([Self.unsent("a", "waits", to: topic)])
             if topic == "chat.lobby" { desk.enter("/leave") }
             desk.enter(command)
-            #expect(desk.screen().last?.contains("1 message is not sent yet.") == true, "\(topic)")
+            #expect(desk.bottom.contains("1 message is not sent yet."), "\(topic)")
             #expect(desk.effects.screen.isEmpty && !desk.effects.contains(.connection(.disconnect)))
             #expect(desk.press(.character("y")) == effects, "\(topic)")
         }
@@ -78,7 +78,7 @@ struct UnsentTests {
         desk.send(.published(PublishNews(id: id, state: .discarded(.closedByUser))))
         #expect(desk.model.network.outbox.messages.isEmpty && desk.conversation("chat.lobby")?.failedLines.count == 1)
         #expect(desk.enter("/quit") == [])
-        #expect(desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true)
+        #expect(desk.bottom.contains("1 message is not sent yet. Quit anyway? y/N"))
         desk.press(.character("n"))
         desk.enter("/discard")
         #expect(desk.enter("/quit") == .screen(.quit))
@@ -100,7 +100,7 @@ struct UnsentTests {
             let keeps = kept.map { !$0.isReadOnly } ?? false
             desk.enter("/quit")
             #expect(desk.effects.contains(.quit) == keeps)
-            let asks = desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true
+            let asks = desk.bottom.contains("1 message is not sent yet. Quit anyway? y/N")
             #expect(asks == !keeps)
         }
         // What an earlier run left in a store that can only be read is not lost.
@@ -129,7 +129,7 @@ struct UnsentTests {
     func notSent() {
         var desk = Self.opened([Self.unsent("a", "refused", Self.failed), Self.unsent("b", "waits")])
         #expect(row(desk, with: "refused").hasSuffix("✗"))
-        #expect(desk.screen().contains { $0.contains("not sent: The session ended. /resend or /discard") })
+        #expect(desk.shows("not sent: The session ended. /resend or /discard"))
         #expect(desk.model.network.outbox.queuedCount == 1)
         let again = desk.enter("/resend")
         #expect(again.contains(.topics(.sendAgain(id: "a", topic: "chat.lobby", text: "refused"))))
@@ -186,7 +186,7 @@ struct UnsentTests {
         ]
         for (typed, effect) in choices {
             var desk = Self.opened([Self.unsent("a", "refused", Self.failed)])
-            desk.send(.topic("chat.lobby", .messages([message(1, "shall we?")])))
+            desk.receive([message(1, "shall we?")])
             desk.press(.backTab)
             desk.press(.up)
             #expect(desk.model.selectedRow?.text == "shall we?")

@@ -9,8 +9,7 @@ struct WordCompletionTests {
     /// Bob and bert have written, bert last; carol is in the topic and has written nothing.
     private func desk() -> Desk {
         var desk = Desk.joined("chat.lobby", "chat.ops")
-        desk.send(
-            .topic("chat.lobby", .messages([message(1, "hi", from: "bob"), message(2, "hello", from: "Bert")])))
+        desk.receive([message(1, "hi", from: "bob"), message(2, "hello", from: "Bert")])
         let roster = PresenceRoster(users: [.init(name: "carol", presence: .here)])
         desk.send(.people(topic: "chat.lobby", roster))
         return desk
@@ -108,7 +107,7 @@ struct WordCompletionTests {
         var desk = desk()
         let names = ["bad name", "b\u{1B}[31m", "b\u{202E}ob", "b\nx", String(repeating: "b", count: 300), ""]
         let messages = names.enumerated().map { message(UInt64($0.offset + 10), "x", from: $0.element) }
-        desk.send(.topic("chat.lobby", .messages(messages)))
+        desk.receive(messages)
         #expect(desk.model.namesToComplete == ["Bert", "bob", "carol"])
     }
 

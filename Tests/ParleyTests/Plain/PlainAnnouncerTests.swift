@@ -117,8 +117,7 @@ struct PlainAnnouncerTests {
         let sent = plain.enter("hi there")
         #expect(sent.lines == [] && sent.id != nil)
         #expect(plain.send(.published(PublishNews(id: sent.id ?? "", state: .acknowledged(sequence: 1)))) == [])
-        #expect(
-            plain.send(.topic("chat.lobby", .messages([line(1, "hi there", from: "alice", id: sent.id)]))) == [])
+        #expect(plain.send(.topic("chat.lobby", .messages([line(1, "hi there", from: "alice", id: sent.id)]))) == [])
         #expect(
             plain.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .networkUnavailable))).count == 1)
         let waiting = plain.enter("later")
@@ -312,8 +311,7 @@ struct PlainAnnouncerTests {
         #expect(plain.send(.statusChanged(rests)) == ["The connection rests."])
         #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["Connected."])
         #expect(plain.send(.topic("chat.lobby", .messages([message(2, "one", minutes: 3)]))) == ["10:03 bob: one"])
-        let elsewhere = ChatEvent.topic(
-            "chat.ops", .messages([message(3, "disk", topic: "chat.ops", minutes: 4)]))
+        let elsewhere = ChatEvent.topic("chat.ops", .messages([message(3, "disk", topic: "chat.ops", minutes: 4)]))
         #expect(plain.send(elsewhere) == ["chat.ops has something new."])
         for topic in ["chat.lobby", "chat.ops"] { #expect(plain.send(.topic(topic, .live)) == []) }
         #expect(plain.wait(1) == ["Away 10 min: 2 new in 2 topics. /next goes to the first."])

@@ -26,8 +26,7 @@ struct PlainPatienceTests {
         _ = plain.enter("/delete 1")
         _ = plain.enter("y")
         #expect(!plain.desk.model.isSettled)
-        #expect(
-            plain.desk.model.undone(keeps: true) == "It is not known whether 1 letter left the postbox.")
+        #expect(plain.desk.model.undone(keeps: true) == "It is not known whether 1 letter left the postbox.")
         _ = plain.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"]))))
         #expect(plain.desk.model.network.inbox.deletion.run == nil && plain.desk.model.undone(keeps: true) == nil)
     }

@@ -161,8 +161,7 @@ struct ThemeTests {
                     let distances = zip(Self.colors(left.foreground), Self.colors(right.foreground)).map {
                         $0.distance(to: $1)
                     }
-                    #expect(
-                        distances.min().map { $0 >= 0.12 } == true, "\(name): \(one) and \(other), \(distances)")
+                    #expect(distances.min().map { $0 >= 0.12 } == true, "\(name): \(one) and \(other), \(distances)")
                 }
             }
         }
@@ -171,7 +170,7 @@ struct ThemeTests {
     @Test("What is told by a hue is told by a symbol too, and of a message that calls only the name stands out")
     func symbols() {
         var desk = Desk.joined("chat.lobby", "chat.qa", size: Size(rows: 24, columns: 100))
-        desk.send(.topic("chat.qa", .messages([message(1, "@alice", topic: "chat.qa")])))
+        desk.receive([message(1, "@alice", topic: "chat.qa")], in: "chat.qa")
         desk.send(.topic("chat.lobby", .messages([message(1, "thanks Alice, run `alice` on http://x.org/alice")])))
         desk.enter("waits")
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, attempt: 1)))
@@ -264,7 +263,7 @@ struct ThemeTests {
         if case .topics(.publish(let id, _, _))? = desk.enter("hi there").core.first {
             desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 1))))
         }
-        desk.send(.topic("chat.lobby", .messages([message(2, "déjà vu 日本", minutes: 1, isRecovered: true)])))
+        desk.receive([message(2, "déjà vu 日本", minutes: 1, isRecovered: true)])
         expectScreen(
             desk,
             """

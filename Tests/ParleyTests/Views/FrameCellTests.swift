@@ -115,7 +115,7 @@ struct FrameCellTests {
         for (name, text, drawn) in Self.samples {
             await Task.yield()
             var desk = Desk.joined("chat.lobby", size: size)
-            desk.send(.topic("chat.lobby", .messages([message(1, text, from: name)])))
+            desk.receive([message(1, text, from: name)])
             let frame = Self.frame(desk, look)
             let found = Self.mistakes(in: frame, size, look)
             #expect(found.isEmpty, "\(text): \(found.joined(separator: "\n"))")

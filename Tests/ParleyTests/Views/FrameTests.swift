@@ -13,7 +13,7 @@ struct FrameTests {
         desk.send(.postbox(.boxes([postbox("b1", attack)])))
         desk.press(.enter)
         let postboxScreen = desk.screen().joined(separator: "\n")
-        desk.send(.topic("chat.lobby", .messages([message(1, attack, from: attack, id: attack)])))
+        desk.receive([message(1, attack, from: attack, id: attack)])
         desk.send(.topic("chat.lobby", .failed(.server(code: 1, attack))))
         desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .kicked(by: attack))))
         desk.press(.escape)
@@ -33,7 +33,7 @@ struct FrameTests {
     func names() {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 10, columns: 120))
         let long = String(repeating: "名", count: 40)
-        desk.send(.topic("chat.lobby", .messages([message(1, "text", from: long), message(2, "other", from: "bob")])))
+        desk.receive([message(1, "text", from: long), message(2, "other", from: "bob")])
         #expect(desk.screen().contains { $0.hasSuffix("│ 10:00  名名名…名名名名  text") })
         let blanks = String(repeating: " ", count: 14)
         #expect(desk.screen().contains { $0.hasSuffix("│ 10:00  bob\(blanks)other") })
@@ -68,7 +68,7 @@ struct FrameTests {
         for columns in [120, 100, 80, 60] {
             var desk = Desk(size: Size(rows: 24, columns: columns))
             desk.send(.start(topics: topics + ["chat.lobby"]))
-            desk.send(.topic(topics[1], .messages([message(1, "alice: look", topic: topics[1])])))
+            desk.receive([message(1, "alice: look", topic: topics[1])], in: topics[1])
             desk.send(.topic(topics[2], .failed(.notConnected)))
             let list = desk.screen().filter { $0.contains("│") }.map { String($0.prefix { $0 != "│" }) }
             for part in ["backend", "frontend", "mobile"] {
@@ -105,13 +105,13 @@ struct FrameTests {
     @Test("On a narrow screen F2 shows the topics in the main pane's place")
     func narrowSidebar() {
         var desk = Desk.joined("chat.lobby", "chat.qa", size: Size(rows: 12, columns: 40))
-        #expect(!desk.screen().contains { $0.contains("TOPICS") })
+        #expect(!desk.shows("TOPICS"))
         desk.press(.function(2))
-        #expect(desk.screen().contains { $0.contains("TOPICS") })
+        #expect(desk.shows("TOPICS"))
         desk.press(.down)
         desk.press(.enter)
         #expect(desk.model.screen.view == .conversation("chat.qa"))
-        #expect(!desk.screen().contains { $0.contains("TOPICS") })
+        #expect(!desk.shows("TOPICS"))
     }
 
     @Test("F5 folds the topics away; while they have the keys they are there, and Tab leaves them out")
@@ -130,10 +130,10 @@ struct FrameTests {
         desk.press(.down)
         desk.press(.enter)
         #expect(desk.model.screen.view == .conversation("chat.qa"))
-        #expect(!desk.screen().contains { $0.contains("TOPICS") })
+        #expect(!desk.shows("TOPICS"))
         desk.press(.function(2))
         desk.press(.function(5))
-        #expect(desk.model.screen.focus == .compose && desk.screen().contains { $0.contains("TOPICS") })
+        #expect(desk.model.screen.focus == .compose && desk.shows("TOPICS"))
         desk.press(.alt("1"))
         #expect(desk.screen() == before)
     }
@@ -142,9 +142,9 @@ struct FrameTests {
     func foldedNarrow() {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 12, columns: 40))
         desk.press(.function(5))
-        #expect(desk.screen().last?.contains("The topics have no room beside") == true)
+        #expect(desk.bottom.contains("The topics have no room beside"))
         desk.send(.resized(Size(rows: 24, columns: 80)))
-        #expect(desk.screen().contains { $0.contains("TOPICS") })
+        #expect(desk.shows("TOPICS"))
     }
 
     @Test("Every size shows the status and the text being written as long as anything fits", arguments: 5...24)
@@ -174,18 +174,18 @@ struct FrameTests {
         desk.click(row: 2, column: 3)
         #expect(desk.model.screen.view == .conversation("chat.lobby"))
         #expect(desk.model.screen.focus == .compose)
-        desk.send(.topic("chat.lobby", .messages((1...60).map { message($0, "m\($0)") })))
+        desk.receive((1...60).map { message($0, "m\($0)") })
         desk.send(.input(.mouse(MouseEvent(kind: .scrollUp, button: .none, row: 5, column: 40))))
-        #expect(desk.screen().last?.hasSuffix("↓ 3 below") == true)
+        #expect(desk.bottom.hasSuffix("↓ 3 below"))
     }
 
     @Test("Inside a long message the bottom line counts the lines below")
     func longMessage() {
         var desk = Desk.joined("chat.lobby")
         let text = (1...100).map { "line \($0)" }.joined(separator: "\n")
-        desk.send(.topic("chat.lobby", .messages([message(1, "short"), message(2, text)])))
+        desk.receive([message(1, "short"), message(2, text)])
         desk.send(.input(.mouse(MouseEvent(kind: .scrollUp, button: .none, row: 5, column: 40))))
-        #expect(desk.screen().last?.hasSuffix("↓ 3 lines") == true)
+        #expect(desk.bottom.hasSuffix("↓ 3 lines"))
     }
 
     @Test("Without colours every style is attributes alone")

@@ -29,12 +29,12 @@ struct HelpTests {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 8, columns: 30))
         desk.press(.function(1))
         for _ in 0..<200 { desk.press(.pageDown) }
-        #expect(desk.screen().contains { $0.contains("postboxes") })
-        #expect(desk.screen().last?.contains(" Esc closes ") == true)
+        #expect(desk.shows("postboxes"))
+        #expect(desk.bottom.contains(" Esc closes "))
         desk.press(.up)
-        #expect(desk.screen().last?.contains(" PgDn more  Esc closes ") == true)
+        #expect(desk.bottom.contains(" PgDn more  Esc closes "))
         desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 3, column: 5))))
-        #expect(desk.screen().last?.contains(" Esc closes ") == true)
+        #expect(desk.bottom.contains(" Esc closes "))
         desk.press(.home)
         #expect(desk.screen()[1].contains("Everywhere"))
     }
@@ -102,8 +102,7 @@ struct HelpTests {
         #expect(listing.lines.contains(.heading("Postbox")) && listing.lines.contains(.heading("Commands")))
         // A section is there as a whole.
         let lab = HelpText.about("lab", in: HelpText.lines(.standard))
-        #expect(
-            lab.count { if case .entry = $0 { true } else { false } } > LabPane.Action.allCases.count)
+        #expect(lab.count { if case .entry = $0 { true } else { false } } > LabPane.Action.allCases.count)
     }
 
     @Test("/help of words of which no entry has all shows those that have one")
@@ -117,7 +116,7 @@ struct HelpTests {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/help flying saucers")
         #expect(desk.model.screen.overlay == nil)
-        #expect(desk.model.notices.shown?.text == "No help found for “flying saucers”. /help alone shows all of it.")
+        #expect(desk.notice == "No help found for “flying saucers”. /help alone shows all of it.")
     }
 
     private static func text(_ row: HelpLayout.Row) -> (keys: String, words: String) {

@@ -10,7 +10,7 @@ struct MessageFrameTests {
         _ messages: [TopicMessage], topic: String = "chat.lobby", size: Size = Size(rows: 24, columns: 80)
     ) -> Desk {
         var desk = Desk.joined(topic, size: size)
-        desk.send(.topic(topic, .messages(messages)))
+        desk.receive(messages, in: topic)
         return desk
     }
 
@@ -53,9 +53,9 @@ struct MessageFrameTests {
     func separated() {
         var desk = desk([message(1, "before midnight", minutes: -601), message(2, "after it", minutes: -598)])
         desk.send(.topic("chat.lobby", .gap(lost: 2)))
-        desk.send(.topic("chat.lobby", .messages([message(5, "behind the gap", minutes: -597)])))
+        desk.receive([message(5, "behind the gap", minutes: -597)])
         desk.loseFocus()
-        desk.send(.topic("chat.lobby", .messages([message(6, "new", minutes: -596)])))
+        desk.receive([message(6, "new", minutes: -596)])
         for text in ["before midnight", "after it", "behind the gap", "new"] {
             #expect(rows(desk).contains { $0.contains("bob   \(text)") }, "\(text)")
         }
@@ -65,7 +65,7 @@ struct MessageFrameTests {
     func claimed() {
         var desk = desk([message(1, "I am alice", from: "bob")])
         desk.send(.identified(.init(user: "anonymous", network: "x", isNamed: false)))
-        desk.send(.topic("chat.lobby", .messages([message(2, "not you", from: "anonymous")])))
+        desk.receive([message(2, "not you", from: "anonymous")])
         desk.enter("me")
         desk.enter("again")
         let shown = rows(desk)
@@ -178,14 +178,13 @@ struct MessageFrameTests {
         desk.press(.escape)
         #expect(desk.model.screen.overlay == nil)
         #expect(desk.enter("/link 3") == .screen(.copy("http://a.b/2")))
-        #expect(
-            desk.model.notices.shown?.text == "http://a.b/2" && desk.screen().last?.contains("http://a.b/2") == true)
+        #expect(desk.notice == "http://a.b/2" && desk.bottom.contains("http://a.b/2"))
         desk.enter("/link 9")
-        #expect(desk.model.notices.shown?.text == "There is no link 9. /links lists them.")
+        #expect(desk.notice == "There is no link 9. /links lists them.")
         desk.enter("/links")
         desk.press(.escape)
         desk.enter("/link 1")
-        #expect(desk.model.notices.shown?.text == "http://c.d")
+        #expect(desk.notice == "http://c.d")
     }
 
     @Test("A link to a picture or a file is listed with its name, by its address alone; Enter copies the selected one")
@@ -201,7 +200,7 @@ struct MessageFrameTests {
         desk.press(.down)
         desk.press(.down)
         #expect(desk.press(.enter) == .screen(.copy("https://a.b/notes.pdf")) && desk.model.screen.overlay == nil)
-        #expect(desk.model.notices.shown?.text == "https://a.b/notes.pdf")
+        #expect(desk.notice == "https://a.b/notes.pdf")
         #expect(desk.enter("/link 3") == .screen(.copy("http://a.b/c/cat.PNG?w=9")))
     }
 
@@ -210,7 +209,7 @@ struct MessageFrameTests {
         let text = "http://a.b/1\nhttp://a.b/cat.png and http://a.b/1\n" + String(repeating: "x\n", count: 300)
         var desk = Desk.inbox([letter(1, text)])
         desk.enter("/links")
-        #expect(desk.model.notices.shown?.text == "Open a topic first." && desk.model.screen.overlay == nil)
+        #expect(desk.notice == "Open a topic first." && desk.model.screen.overlay == nil)
         desk.press(.tab)
         desk.press(.tab)
         desk.press(.enter)
@@ -257,8 +256,7 @@ struct MessageFrameTests {
         let link = "https://example.org/" + String(repeating: "a", count: 200)
         var desk = desk([message(1, link)])
         #expect(desk.enter("/link 1") == .screen(.copy(link)))
-        #expect(
-            desk.model.notices.shown?.text == "Copied, where the terminal has a clipboard; ^Y puts it into the text.")
+        #expect(desk.notice == "Copied, where the terminal has a clipboard; ^Y puts it into the text.")
         desk.press(.control("y"))
         #expect(desk.model.compose.text == link)
     }
@@ -270,11 +268,11 @@ struct MessageFrameTests {
             ("/links", "There is no link in view."), ("/link 1", "There is no link in view."),
         ] {
             desk.enter(text)
-            #expect(desk.model.notices.shown?.text == words && desk.model.screen.overlay == nil)
+            #expect(desk.notice == words && desk.model.screen.overlay == nil)
         }
         var empty = Desk()
         empty.enter("/links")
-        #expect(empty.model.notices.shown?.text == "Open a topic first.")
+        #expect(empty.notice == "Open a topic first.")
         for text in ["/link", "/link x", "/link 0", "/link -1"] {
             #expect(throws: SlashCommand.Failure.usage("/link NUMBER")) { try SlashCommand.parse(text) }
         }
@@ -293,10 +291,7 @@ struct MessageFrameTests {
     func folded() {
         let text = "{" + (1...12).map { "\"key \($0)\": \"value\"" }.joined(separator: ",") + "}"
         var desk = desk([message(1, text), message(2, "{\"short\": 1}")])
-        #expect(
-            rows(desk) == [
-                " 10:00  bob   {…} 12 keys, 208 bytes · F4 reads it", " 10:00        {\"short\": 1}",
-            ])
+        #expect(rows(desk) == [" 10:00  bob   {…} 12 keys, 208 bytes · F4 reads it", " 10:00        {\"short\": 1}"])
         desk.press(.function(4))
         let shown = rows(desk)
         #expect(shown.first == " {" && shown.dropFirst().first == "   \"key 1\": \"value\",")
@@ -304,7 +299,7 @@ struct MessageFrameTests {
         desk.press(.escape)
         let row = desk.screen().firstIndex { $0.contains("F4 reads it") } ?? 0
         desk.click(row: row, column: 50)
-        #expect(desk.screen().contains { $0.contains("from bob in chat.lobby") })
+        #expect(desk.shows("from bob in chat.lobby"))
     }
 
     @Test("Folded JSON keeps its topic in a pattern, and on a screen without room the key goes first")
@@ -313,9 +308,7 @@ struct MessageFrameTests {
         let several = desk([message(1, text, topic: "a.x")], topic: "a.*")
         #expect(rows(several) == [" 10:00  bob   [a.x] […] 40 items, 281 bytes · F4 reads it"])
         let narrow = desk([message(1, text)], size: Size(rows: 10, columns: 40))
-        #expect(
-            narrow.screen().contains { $0.contains("[…] 40 items, 281") }
-                && !narrow.screen().contains { $0.contains("F4") })
+        #expect(narrow.shows("[…] 40 items, 281") && !narrow.shows("F4"))
     }
 
     @Test("What earlier frames have broken into lines is the same with other widths, topics and texts")

@@ -70,8 +70,7 @@ private struct EventSource {
 
     mutating func roster() -> PresenceRoster {
         let users = (0..<next(40)).map { _ in
-            PresentUser(
-                name: text(), presence: pick([.here, .away(""), .away(text())]), isTyping: next(8) == 0)
+            PresentUser(name: text(), presence: pick([.here, .away(""), .away(text())]), isTyping: next(8) == 0)
         }
         return PresenceRoster(users: users, isKnown: next(4) > 0, isTruncated: next(4) == 0)
     }

@@ -12,30 +12,21 @@ enum Scene {
         var desk = Desk.joined("chat.lobby", "chat.qa", "alerts.>", size: size)
         desk.send(.postbox(.boxes([postbox("b1", "personal"), postbox("b2", "work", isEnabled: false)])))
         desk.send(.postbox(.counts(["b1": 12, "b2": 0])))
-        desk.send(
-            .topic(
-                "chat.lobby",
-                .messages([
-                    message(1, "good night", minutes: -700),
-                    message(2, "hello", minutes: 1),
-                ])))
+        desk.receive([message(1, "good night", minutes: -700), message(2, "hello", minutes: 1)])
         for (text, sequence) in [("hi there", UInt64(3)), ("is it built?", 4)] {
             if case .topics(.publish(let id, _, _))? = desk.enter(text).core.first {
                 desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: sequence))))
             }
         }
-        desk.send(.topic("alerts.>", .messages((5...13).map { message($0, "disk", topic: "alerts.disk") })))
+        desk.receive((5...13).map { message($0, "disk", topic: "alerts.disk") }, in: "alerts.>")
         desk.loseFocus()
         desk.send(.topic("chat.lobby", .gap(lost: 7)))
-        desk.send(
-            .topic(
-                "chat.lobby",
-                .messages([
-                    message(
-                        21, "the build is green, and everything that was red yesterday is green with it", from: "carol",
-                        minutes: 4),
-                    message(22, "日本語のテキスト 👍🏽", from: "李小龍", minutes: 5, isRecovered: true),
-                ])))
+        desk.receive([
+            message(
+                21, "the build is green, and everything that was red yesterday is green with it", from: "carol",
+                minutes: 4),
+            message(22, "日本語のテキスト 👍🏽", from: "李小龍", minutes: 5, isRecovered: true),
+        ])
         desk.send(.input(.focusIn))
         return desk
     }
@@ -168,7 +159,7 @@ enum Scene {
         let messages = ScriptTexts.lines.enumerated().map { place, line in
             message(UInt64(place + 1), line.text, from: line.name, minutes: Int64(place * 3))
         }
-        desk.send(.topic("chat.lobby", .messages(messages)))
+        desk.receive(messages)
         if case .topics(.publish(let id, _, _))? = desk.enter("はい 👍").core.first {
             desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 40))))
         }

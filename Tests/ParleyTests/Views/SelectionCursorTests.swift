@@ -37,8 +37,7 @@ struct SelectionCursorTests {
     private static func conversation(_ size: Size) -> Desk {
         var desk = Desk.joined("chat.lobby", size: size)
         let texts = ["first", "second", "third"]
-        desk.send(
-            .topic("chat.lobby", .messages(texts.enumerated().map { message(UInt64($0.offset + 1), $0.element) })))
+        desk.receive(texts.enumerated().map { message(UInt64($0.offset + 1), $0.element) })
         desk.press(.backTab)
         desk.press(.up)
         return desk

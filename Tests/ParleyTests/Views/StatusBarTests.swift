@@ -11,7 +11,7 @@ struct StatusBarTests {
     private static func title(_ status: ConnectionStatus, columns: Int, queued: Bool = false) -> String {
         var desk = Desk.joined("chat.lobby", "chat.qa", size: Size(rows: 24, columns: columns))
         desk.send(.postbox(.counts(["b1": 12])))
-        desk.send(.topic("chat.qa", .messages((1...9).map { message($0, "m", topic: "chat.qa") })))
+        desk.receive((1...9).map { message($0, "m", topic: "chat.qa") }, in: "chat.qa")
         if queued { desk.enter("waits") }
         desk.send(.statusChanged(status))
         return desk.screen().first ?? ""

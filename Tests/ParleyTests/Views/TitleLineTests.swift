@@ -36,8 +36,7 @@ struct TitleLineTests {
         _ counts: TitleCounts = TitleCounts(queued: 1, unread: 9, letters: 12)
     ) -> TitleLine {
         let identity = Identity(user: user, network: network)
-        let words = TitleLine.Words(
-            identity: identity, status: StatusText(status, now: Desk.start), counts: counts)
+        let words = TitleLine.Words(identity: identity, status: StatusText(status, now: Desk.start), counts: counts)
         return TitleLine(words, columns: columns)
     }
 
