@@ -82,7 +82,7 @@ struct ConfigurationFollowerTests {
         #expect(!desk.model.screen.chord.isEmpty)
         let new = try settings("{ join: ['chat.lobby', 'chat.qa'], mutes: ['chat.qa'], keys: { quit: '^Q' } }")
         #expect(desk.send(.configuration(.changed(new))) == [.topics(.subscribe(topic: "chat.qa"))])
-        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.compose.text == "half a line")
+        #expect(desk.view == .conversation("chat.lobby") && desk.text == "half a line")
         #expect(desk.notice == "The configuration has changed and counts now.")
         #expect(desk.model.screen.chord.isEmpty && desk.model.network.conversations.isMuted("chat.qa"))
         #expect(desk.press(.control("q")) == .screen(.quit))

@@ -11,7 +11,7 @@ struct EditorTests {
         var desk = Desk.joined("chat.lobby")
         desk.type("so far")
         #expect(desk.press(.alt("e")) == .screen(.edit("so far")))
-        #expect(desk.model.compose.text == "so far")
+        #expect(desk.text == "so far")
         desk.press(.control("c"))
         #expect(desk.enter("/edit") == .screen(.edit("")))
     }
@@ -24,7 +24,7 @@ struct EditorTests {
         #expect(desk.model.notices.shown == nil)
         desk.send(.edited(.written("eleven byte")))
         #expect(desk.notice == "It has 11 bytes, a message at most 10. Shorten it, or send it in parts.")
-        #expect(desk.model.compose.text == "eleven byte")
+        #expect(desk.text == "eleven byte")
     }
 
     @Test("What was written replaces the text, waits to be sent, and can be undone")
@@ -32,11 +32,11 @@ struct EditorTests {
         var desk = Desk.joined("chat.lobby")
         desk.type("so far")
         desk.send(.edited(.written("so far,\nso good")))
-        #expect(desk.model.compose.text == "so far,\nso good" && desk.model.screen.focus == .compose)
+        #expect(desk.text == "so far,\nso good" && desk.focus == .compose)
         #expect(desk.model.compose.editor.cursor == 15)
         desk.press(.control("_"))
         desk.press(.control("_"))
-        #expect(desk.model.compose.text == "so far")
+        #expect(desk.text == "so far")
     }
 
     @Test("What did not work is said, and the text stays")
@@ -44,7 +44,7 @@ struct EditorTests {
         var desk = Desk.joined("chat.lobby")
         desk.type("so far")
         desk.send(.edited(.failed("The editor ended with 1; the text is as it was before.")))
-        #expect(desk.model.compose.text == "so far")
+        #expect(desk.text == "so far")
         #expect(desk.notice == "The editor ended with 1; the text is as it was before.")
     }
 

@@ -7,6 +7,37 @@ import Testing
 extension ChatEffects {
     func contains(_ effect: CoreEffect) -> Bool { core.contains(effect) }
     func contains(_ effect: ScreenEffect) -> Bool { screen.contains(effect) }
+
+    /// The lines that are published, each behind its topic.
+    var lines: [String] {
+        core.compactMap { if case .topics(.publish(_, let topic, let text)) = $0 { "\(topic): \(text)" } else { nil } }
+    }
+
+    /// The letters that are posted, each behind its address and what it is about.
+    var letters: [String] {
+        core.compactMap { effect -> String? in
+            guard case .letters(.post(_, let user, let box, let subject, let text)) = effect else { return nil }
+            return "\(user)/\(box)\(subject.map { " [\($0)]" } ?? ""): \(text)"
+        }
+    }
+
+    /// The letters of each deletion that the network is asked for.
+    var deletions: [[String]] {
+        core.compactMap { if case .letters(.delete(let ids)) = $0 { ids } else { nil } }
+    }
+
+    /// The choices that are kept.
+    var choices: [CoreEffect] { core.filter { if case .store(.keepChoice) = $0 { true } else { false } } }
+}
+
+extension [String] {
+    /// Whether no character of a screen's rows moves, hides or reorders anything.
+    var isHarmless: Bool {
+        joined().unicodeScalars.allSatisfy { scalar in
+            scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value) && !(0x202A...0x202E).contains(scalar.value)
+                && !(0x2066...0x2069).contains(scalar.value)
+        }
+    }
 }
 
 /// A model with its effects so far, and short words for the events that tests send.
@@ -109,8 +140,8 @@ struct Desk {
 
     /// What a topic's subscription delivers.
     @discardableResult
-    mutating func receive(_ messages: [TopicMessage], in topic: String = "chat.lobby") -> ChatEffects {
-        send(.topic(topic, .messages(messages)))
+    mutating func receive(_ messages: [TopicMessage], in topic: String? = nil) -> ChatEffects {
+        send(.topic(topic ?? messages.first?.topic ?? "chat.lobby", .messages(messages)))
     }
 
     mutating func loseFocus() {
@@ -157,6 +188,15 @@ struct Desk {
 
     /// The words of the notice that is shown.
     var notice: String { model.notices.shown?.text ?? "" }
+
+    /// What is being written.
+    var text: String { model.compose.text }
+
+    var view: MainView { model.screen.view }
+    var focus: Focus { model.screen.focus }
+    var overlay: Overlay? { model.screen.overlay }
+    var inbox: Inbox { model.network.inbox }
+    var letterIDs: [String] { inbox.letters.map(\.id) }
 }
 
 /// A message as the core delivers it; `minutes` after 10:00. Alice's are known to be hers, unless said otherwise.

@@ -36,10 +36,10 @@ struct IgnoringTests {
     func silent() {
         var desk = Self.desk()
         desk.enter("/ignore mallory")
-        let effects = desk.receive([message(1, "@alice look", from: "mallory", topic: "chat.ops")], in: "chat.ops")
+        let effects = desk.receive([message(1, "@alice look", from: "mallory", topic: "chat.ops")])
         #expect(effects.isEmpty)
         #expect(desk.model.unreadMessages == 0 && desk.model.unseenMentions == 0)
-        desk.receive([message(2, "@alice hi", from: "bob", topic: "chat.ops")], in: "chat.ops")
+        desk.receive([message(2, "@alice hi", from: "bob", topic: "chat.ops")])
         #expect(desk.model.unreadMessages == 1 && desk.model.unseenMentions == 1)
     }
 
@@ -109,7 +109,7 @@ struct IgnoringTests {
         var desk = Self.desk()
         desk.enter("/ignore mallory")
         desk.enter("/join chat.new")
-        desk.receive([message(1, "buy this", from: "mallory", topic: "chat.new")], in: "chat.new")
+        desk.receive([message(1, "buy this", from: "mallory", topic: "chat.new")])
         #expect(!desk.shows("buy this"))
     }
 

@@ -36,27 +36,27 @@ struct InboxDeletionTests {
         #expect(desk.press(.delete) == [])
         #expect(desk.shows("✕ 1 letter is deleted in 5 s, Alt-u undoes"))
         #expect(desk.screen().contains { $0.contains("✕") && $0.contains("bob") })
-        #expect(desk.model.network.inbox.selectedLetter?.id == "l2")
+        #expect(desk.inbox.selectedLetter?.id == "l2")
         desk.wait(.seconds(2))
         #expect(desk.shows("deleted in 3 s"))
         #expect(desk.effects == [])
         desk.wait(.seconds(3))
         #expect(desk.effects == [.letters(.delete(ids: ["l1"]))])
         #expect(desk.press(.control("r")).isListing(token: nil))
-        let before = desk.model.network.inbox.fetch?.request ?? 0
+        let before = desk.inbox.fetch?.request ?? 0
         // The list on its way may have been made before: it is asked for again.
         #expect(desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"])))).isListing(token: nil))
-        #expect(desk.model.network.inbox.letters.map(\.id) == ["l2"])
-        #expect(desk.model.network.inbox.selected == 0)
+        #expect(desk.letterIDs == ["l2"])
+        #expect(desk.inbox.selected == 0)
         #expect(desk.notice == "Deleted 1 letter.")
         desk.send(.postbox(.page(request: before, ListOutput(items: [letter(1), letter(2)], nextToken: nil))))
-        #expect(desk.model.network.inbox.letters.map(\.id) == ["l2"])
+        #expect(desk.letterIDs == ["l2"])
         desk.answerPage([letter(2)])
-        #expect(desk.model.network.inbox.letters.map(\.id) == ["l2"])
+        #expect(desk.letterIDs == ["l2"])
         // What a server has again after a crash is there.
         desk.press(.control("r"))
         desk.answerPage([letter(1), letter(2)])
-        #expect(desk.model.network.inbox.letters.map(\.id) == ["l1", "l2"])
+        #expect(desk.letterIDs == ["l1", "l2"])
     }
 
     @Test("B50: a list that was made before thousands were deleted brings none of them back, the first ones neither")
@@ -72,17 +72,17 @@ struct InboxDeletionTests {
         desk.wait(.seconds(5))
         desk.press(.control("r"))
         for _ in 1...2 {
-            let before = desk.model.network.inbox.fetch?.request ?? 0
-            let ids = desk.model.network.inbox.deletion.run?.ids ?? []
+            let before = desk.inbox.fetch?.request ?? 0
+            let ids = desk.inbox.deletion.run?.ids ?? []
             #expect(desk.send(.postbox(.deleted(BulkDeletion(deleted: ids)))).isListing(token: nil))
             #expect(desk.notice == "Deleted 10,000 letters.")
             let list = ListOutput(items: [letter(1), letter(2), letter(20_001)], nextToken: nil)
             desk.send(.postbox(.page(request: before, list)))
-            #expect(desk.model.network.inbox.letters.isEmpty)
+            #expect(desk.inbox.letters.isEmpty)
         }
-        #expect(desk.model.network.inbox.deletion.isEmpty)
+        #expect(desk.inbox.deletion.isEmpty)
         desk.answerPage([letter(20_001)])
-        #expect(desk.model.network.inbox.letters.map(\.id) == ["l20001"])
+        #expect(desk.letterIDs == ["l20001"])
     }
 
     @Test("B50: what is deleted behind thousands that are leaving waits for them, and cannot be undone after its time")
@@ -92,32 +92,32 @@ struct InboxDeletionTests {
         desk.answerPage([letter(98), letter(99)])
         desk.press(.delete)
         desk.wait(.seconds(5))
-        #expect(desk.model.network.inbox.deletion.undoableCount == 0 && desk.shows("deleting 0 of 60"))
+        #expect(desk.inbox.deletion.undoableCount == 0 && desk.shows("deleting 0 of 60"))
         desk.press(.alt("u"))
         #expect(desk.notice == "These letters are being deleted already.")
         desk.press(.delete)
         desk.wait(.seconds(5))
-        #expect(desk.model.network.inbox.deletion.count == 62)
+        #expect(desk.inbox.deletion.count == 62)
         for (count, next) in [(60, ["l98"]), (1, ["l99"]), (1, nil)] as [(Int, [String]?)] {
-            let ids = desk.model.network.inbox.deletion.run?.ids ?? []
+            let ids = desk.inbox.deletion.run?.ids ?? []
             let effects = desk.send(.postbox(.deleted(BulkDeletion(deleted: ids))))
             let deletions = effects.core.filter { if case .letters(.delete) = $0 { true } else { false } }
             #expect(ids.count == count && deletions == (next.map { [CoreEffect.letters(.delete(ids: $0))] } ?? []))
         }
-        #expect(desk.model.network.inbox.deletion.isEmpty)
+        #expect(desk.inbox.deletion.isEmpty)
     }
 
     @Test("B50: a new connection's list is taken at its word while a deletion ends, and nothing gone is marked")
     func broughtBackMeanwhile() throws {
         var desk = Self.deleting(60)
-        let ids = try #require(desk.model.network.inbox.deletion.run).ids
+        let ids = try #require(desk.inbox.deletion.run).ids
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x"))))
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.press(.control("r"))
         desk.answerPage([letter(1), letter(2)])
-        #expect(desk.model.network.inbox.letters.map(\.id) == ["l1", "l2"])
+        #expect(desk.letterIDs == ["l1", "l2"])
         desk.send(.postbox(.deleted(broken(ids, behind: 25))))
-        #expect(desk.model.network.inbox.marked == Set(ids.dropFirst(25)))
+        #expect(desk.inbox.marked == Set(ids.dropFirst(25)))
     }
 
     @Test("The screen is drawn again with every second that is left, and when it is over")
@@ -126,7 +126,7 @@ struct InboxDeletionTests {
         desk.press(.delete)
         var due: [Duration] = []
         while let next = desk.model.nextChange(after: desk.model.now.instant),
-            !desk.model.network.inbox.deletion.steps.isEmpty
+            !desk.inbox.deletion.steps.isEmpty
         {
             due.append(desk.model.now.instant.duration(to: next))
             desk.wait(desk.model.now.instant.duration(to: next))
@@ -141,22 +141,22 @@ struct InboxDeletionTests {
         desk.press(.insert)
         desk.press(.insert)
         desk.press(.alt("d"))
-        #expect(desk.model.network.inbox.marked.isEmpty && desk.shows("2 letters are deleted in 5 s"))
+        #expect(desk.inbox.marked.isEmpty && desk.shows("2 letters are deleted in 5 s"))
         desk.wait(.seconds(4))
         desk.press(.alt("d"))
         // The time begins anew with each key.
         #expect(desk.shows("3 letters are deleted in 5 s"))
         desk.press(.alt("u"))
-        #expect(desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1", "l2"])
+        #expect(desk.inbox.deletion.steps.flatMap(\.ids) == ["l1", "l2"])
         desk.press(.alt("u"))
-        #expect(desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.marked == ["l1", "l2"])
-        #expect(desk.model.network.inbox.selectedLetter?.id == "l1")
+        #expect(desk.inbox.deletion.steps.isEmpty && desk.inbox.marked == ["l1", "l2"])
+        #expect(desk.inbox.selectedLetter?.id == "l1")
         #expect(desk.notice == "Restored 2 letters.")
         desk.press(.alt("u"))
         #expect(desk.notice == "There is nothing to undo.")
         desk.wait(.seconds(60))
         #expect(desk.effects == [])
-        #expect(desk.model.network.inbox.letters.count == 5)
+        #expect(desk.inbox.letters.count == 5)
     }
 
     @Test("What is deleted keeps its time and its undo wherever the person goes meanwhile")
@@ -167,17 +167,17 @@ struct InboxDeletionTests {
         desk.press(.escape)
         desk.press(.alt("1"))
         desk.type("one two")
-        #expect(!desk.effects.core.contains { if case .letters(.delete) = $0 { true } else { false } })
+        #expect(desk.effects.deletions.isEmpty)
         desk.press(.alt("u"))
-        #expect(desk.model.network.inbox.deletion.steps.isEmpty)
-        #expect(desk.notice == "Restored 1 letter." && desk.model.compose.editor.text == "one two")
+        #expect(desk.inbox.deletion.steps.isEmpty)
+        #expect(desk.notice == "Restored 1 letter." && desk.text == "one two")
 
         desk = Desk.inbox([letter(1), letter(2, "text")])
         desk.press(.delete)
         desk.press(.alt("1"))
         desk.wait(.seconds(6))
         #expect(desk.effects.contains(.letters(.delete(ids: ["l1"]))))
-        #expect(desk.model.network.inbox.deletion.steps.isEmpty)
+        #expect(desk.inbox.deletion.steps.isEmpty)
     }
 
     @Test("B50: whoever stops the program can undo a deletion after the return; the time begins anew then")
@@ -188,9 +188,7 @@ struct InboxDeletionTests {
             desk.wait(.seconds(4))
             desk.send(.suspending)
             desk.wait(.seconds(3_600))
-            #expect(
-                desk.model.network.inbox.deletion.run == nil
-                    && desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
+            #expect(desk.inbox.deletion.run == nil && desk.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
             desk.send(.resumed)
             #expect(desk.shows("1 letter is deleted in 5 s, Alt-u undoes"))
             return desk
@@ -198,7 +196,7 @@ struct InboxDeletionTests {
         var (desk, undone) = (resumed(), resumed())
         undone.press(.alt("u"))
         undone.wait(.seconds(60))
-        #expect(undone.model.network.inbox.deletion.steps.isEmpty && undone.model.network.inbox.deletion.run == nil)
+        #expect(undone.inbox.deletion.steps.isEmpty && undone.inbox.deletion.run == nil)
         desk.wait(.seconds(5))
         #expect(desk.effects.contains(.letters(.delete(ids: ["l1"]))))
     }
@@ -210,22 +208,20 @@ struct InboxDeletionTests {
             desk.press(.insert)
             desk.press(.delete)
             desk.press(key)
-            if desk.model.network.inbox.fetch != nil { desk.answerPage([letter(3), letter(4)]) }
+            if desk.inbox.fetch != nil { desk.answerPage([letter(3), letter(4)]) }
             // The filter has the keys while it is typed.
-            if desk.model.network.inbox.filter != nil { desk.press(.escape) }
-            #expect(desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1"], "\(key)")
+            if desk.inbox.filter != nil { desk.press(.escape) }
+            #expect(desk.inbox.deletion.steps.flatMap(\.ids) == ["l1"], "\(key)")
             return desk
         }
         for key in [Key.alt("n"), .control("r"), .alt("l"), .alt("b"), .alt("o"), .alt(">")] {
             var (desk, undone) = (behind(key), behind(key))
             undone.press(.alt("u"))
             undone.wait(.seconds(60))
-            #expect(
-                undone.model.network.inbox.deletion.steps.isEmpty && undone.model.network.inbox.deletion.run == nil,
-                "\(key)")
-            #expect(undone.model.network.inbox.marked == ["l1"], "\(key)")
+            #expect(undone.inbox.deletion.steps.isEmpty && undone.inbox.deletion.run == nil, "\(key)")
+            #expect(undone.inbox.marked == ["l1"], "\(key)")
             desk.wait(.seconds(5))
-            #expect(desk.model.network.inbox.deletion.run?.ids == ["l1"], "\(key)")
+            #expect(desk.inbox.deletion.run?.ids == ["l1"], "\(key)")
         }
     }
 
@@ -236,10 +232,10 @@ struct InboxDeletionTests {
             desk.press(.alt("1"))
             _ = desk.model.openInbox(box)
             desk.answerPage([letter(99, box: "b2")])
-            let deletion = try #require(desk.model.network.inbox.deletion.run)
+            let deletion = try #require(desk.inbox.deletion.run)
             desk.send(.postbox(.deleted(broken(deletion.ids, behind: 0))))
             #expect(desk.notice.hasPrefix("No letter was deleted; 60 stay."))
-            #expect(desk.model.network.inbox.marked.count == count)
+            #expect(desk.inbox.marked.count == count)
         }
     }
 
@@ -249,9 +245,9 @@ struct InboxDeletionTests {
         desk.press(.control("a"))
         desk.press(.delete)
         desk.model.mark((1_001...10_990).map { letter($0) })
-        #expect(desk.model.network.inbox.marked.count == 9_990)
+        #expect(desk.inbox.marked.count == 9_990)
         desk.press(.alt("u"))
-        #expect(desk.model.network.inbox.marked.count == 10_000)
+        #expect(desk.inbox.marked.count == 10_000)
     }
 
     @Test("Quitting asks whether what can still be undone is to leave; a no keeps it undoable")
@@ -263,10 +259,10 @@ struct InboxDeletionTests {
         #expect(desk.bottom.hasPrefix(question))
         // While that is asked nothing leaves.
         desk.wait(.seconds(60))
-        #expect(!desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.deletion.run == nil)
+        #expect(!desk.inbox.deletion.steps.isEmpty && desk.inbox.deletion.run == nil)
         desk.press(.escape)
         desk.press(.alt("u"))
-        #expect(desk.model.network.inbox.deletion.steps.isEmpty && !desk.effects.contains(.quit))
+        #expect(desk.inbox.deletion.steps.isEmpty && !desk.effects.contains(.quit))
         #expect(desk.notice == "Restored 1 letter.")
         #expect(desk.press(.control("q")) == .screen(.quit))
     }
@@ -280,13 +276,13 @@ struct InboxDeletionTests {
         desk.send(.suspending)
         desk.send(.resumed)
         desk.wait(.seconds(60))
-        #expect(!desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.deletion.run == nil)
+        #expect(!desk.inbox.deletion.steps.isEmpty && desk.inbox.deletion.run == nil)
         #expect(desk.bottom.contains("Delete and quit? y/N"))
         desk.press(.escape)
         desk.wait(.seconds(4))
-        #expect(!desk.model.network.inbox.deletion.steps.isEmpty)
+        #expect(!desk.inbox.deletion.steps.isEmpty)
         desk.wait(.seconds(2))
-        #expect(desk.model.network.inbox.deletion.run?.ids == ["l1"])
+        #expect(desk.inbox.deletion.run?.ids == ["l1"])
     }
 
     @Test("A line that is no yes lets letters leave in their time about which quitting has asked")
@@ -296,9 +292,9 @@ struct InboxDeletionTests {
         desk.press(.control("q"))
         desk.send(.line("no"))
         desk.wait(.seconds(4))
-        #expect(!desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.deletion.run == nil)
+        #expect(!desk.inbox.deletion.steps.isEmpty && desk.inbox.deletion.run == nil)
         desk.wait(.seconds(2))
-        #expect(desk.model.network.inbox.deletion.run?.ids == ["l1"])
+        #expect(desk.inbox.deletion.run?.ids == ["l1"])
     }
 
     @Test("/close that stops a deletion stays in the list")
@@ -306,7 +302,7 @@ struct InboxDeletionTests {
         var desk = Self.deleting(200)
         desk.model.screen.focus = .compose
         desk.enter("/close")
-        #expect(desk.model.network.inbox.deletion.run?.isStopped == true && desk.model.screen.view == .inbox(nil))
+        #expect(desk.inbox.deletion.run?.isStopped == true && desk.view == .inbox(nil))
     }
 
     @Test("Quitting has deleted letters leave and waits for the end of it, unless the person does not")
@@ -325,7 +321,7 @@ struct InboxDeletionTests {
         var (desk, waiting, failing) = (quitting(), quitting(), quitting())
         #expect(waiting.send(.postbox(.deleted(BulkDeletion(deleted: ["l1"])))).contains(.quit))
         #expect(!failing.send(.postbox(.deleted(broken(["l1"], behind: 0)))).contains(.quit))
-        #expect(failing.model.screen.overlay == nil)
+        #expect(failing.overlay == nil)
         #expect(failing.notice.hasPrefix("No letter was deleted; 1 stays."))
         #expect(failing.press(.control("q")) == .screen(.quit))
         #expect(desk.press(.character("y")) == .screen(.quit))
@@ -355,10 +351,10 @@ struct InboxDeletionTests {
         desk.press(.delete)
         #expect(desk.bottom.contains("Delete 3 letters from personal, 2 of them not in view? y/N"))
         #expect(desk.press(.enter) == [])
-        #expect(desk.model.screen.overlay == nil && desk.model.network.inbox.marked.count == 3)
+        #expect(desk.overlay == nil && desk.inbox.marked.count == 3)
         desk.press(.delete)
         #expect(desk.press(.character("y")) == [])
-        #expect(desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l3", "l1", "l2"])
+        #expect(desk.inbox.deletion.steps.flatMap(\.ids) == ["l3", "l1", "l2"])
     }
 
     @Test(
@@ -381,15 +377,15 @@ struct InboxDeletionTests {
             desk.press(.down)
             desk.press(.down)
             desk.press(.enter)
-            #expect(desk.model.screen.view == .inbox("b2"))
+            #expect(desk.view == .inbox("b2"))
             desk.wait(.seconds(4))
             return desk
         }
         var (desk, undone) = (elsewhere(), elsewhere())
         undone.press(.alt("u"))
-        #expect(undone.notice == "Restored 4 letters." && undone.model.network.inbox.marked.isEmpty)
+        #expect(undone.notice == "Restored 4 letters." && undone.inbox.marked.isEmpty)
         undone.wait(.seconds(60))
-        #expect(!undone.effects.core.contains { if case .letters(.delete) = $0 { true } else { false } })
+        #expect(undone.effects.deletions.isEmpty)
         desk.wait(.seconds(1))
         let effects = desk.effects.core.filter { if case .letters(.delete) = $0 { true } else { false } }
         #expect(effects == [.letters(.delete(ids: ["l3", "l4", "l1", "l2"]))])
@@ -403,7 +399,7 @@ struct InboxDeletionTests {
         desk.press(.delete)
         let words =
             "Delete 21 letters (8 from box6, 3 from box3, 3 from box4, 7 from 3 other postboxes), none of them in view?"
-        guard case .question(let question)? = desk.model.screen.overlay else {
+        guard case .question(let question)? = desk.overlay else {
             Issue.record("nothing is asked")
             return
         }
@@ -440,21 +436,19 @@ struct InboxDeletionTests {
         desk.type("lunch")
         desk.press(.enter)
         desk.press(.delete)
-        #expect(desk.model.network.inbox.deletion.steps.isEmpty)
+        #expect(desk.inbox.deletion.steps.isEmpty)
         #expect(desk.bottom.contains("Delete 3 letters from personal, 2 of them not in view? y/N"))
-        #expect(desk.press(.enter) == [] && desk.model.network.inbox.marked.count == 3)
+        #expect(desk.press(.enter) == [] && desk.inbox.marked.count == 3)
         // What is shown alone needs no question.
         desk.press(.escape)
         desk.press(.delete)
-        #expect(
-            desk.model.screen.overlay == nil
-                && desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1", "l2", "l3"])
+        #expect(desk.overlay == nil && desk.inbox.deletion.steps.flatMap(\.ids) == ["l1", "l2", "l3"])
     }
 
     @Test("B50: any number of letters is one deletion, with progress and rate, and what failed is reported")
     func many() throws {
         var desk = Self.deleting(60)
-        let ids = try #require(desk.model.network.inbox.deletion.run).ids
+        let ids = try #require(desk.inbox.deletion.run).ids
         #expect(
             desk.effects.core.filter { if case .letters(.delete) = $0 { true } else { false } } == [
                 .letters(.delete(ids: ids))
@@ -467,7 +461,7 @@ struct InboxDeletionTests {
         let kept = result.deleted.removeLast()
         result.failed = [.init(id: kept, error: .notAuthorized("that"))]
         desk.send(.postbox(.deleted(result)))
-        #expect(desk.model.network.inbox.marked == [kept] && desk.model.network.inbox.deletion.run == nil)
+        #expect(desk.inbox.marked == [kept] && desk.inbox.deletion.run == nil)
         #expect(desk.notice.hasPrefix("Deleted 59 letters, 1 was refused."))
     }
 
@@ -504,12 +498,12 @@ struct InboxDeletionTests {
         #expect(desk.shows(" ███░░░ deleting 5,000 of 10,000, 250 a second   Esc stops"))
         desk.press(.escape)
         #expect(desk.notice == "Stopping the deletion." && desk.effects.contains(.letters(.stopDeleting)))
-        let ids = try #require(desk.model.network.inbox.deletion.run).ids
+        let ids = try #require(desk.inbox.deletion.run).ids
         var result = broken(ids, behind: 5_025, .cancelled)
         let gone = result.deleted.removeLast()
         result.failed.insert(.init(id: gone, error: .notFound(gone)), at: 0)
         desk.send(.postbox(.deleted(result)))
-        #expect(desk.model.network.inbox.deletion.run == nil && desk.model.network.inbox.marked.count == 4_975)
+        #expect(desk.inbox.deletion.run == nil && desk.inbox.marked.count == 4_975)
         #expect(desk.notice == "Deleted 5,024 of 10,000, 1 was gone already; 4,975 stay.")
     }
 
@@ -518,15 +512,15 @@ struct InboxDeletionTests {
         var desk = Self.deleting(200)
         #expect(desk.press(.escape).contains(.letters(.stopDeleting)))
         #expect(!desk.shows("Esc stops") && !desk.press(.escape).contains(.letters(.stopDeleting)))
-        let ids = try #require(desk.model.network.inbox.deletion.run).ids
+        let ids = try #require(desk.inbox.deletion.run).ids
         desk.send(.postbox(.deleted(broken(ids, behind: 128, .cancelled))))
-        #expect(desk.model.network.inbox.deletion.run == nil)
+        #expect(desk.inbox.deletion.run == nil)
         #expect(desk.notice == "Deleted 128 of 200; 72 stay.")
         desk.wait(.seconds(60))
         #expect(!desk.shows("Deleted 128 of 200; 72 stay."))
         desk.press(.function(8))
         #expect(desk.shows("Deleted 128 of 200; 72 stay."))
-        #expect(desk.model.network.inbox.marked.count == 72)
+        #expect(desk.inbox.marked.count == 72)
     }
 
     @Test("B50: what is deleted while another deletion is being stopped leaves after it, and is told apart from it")
@@ -537,16 +531,16 @@ struct InboxDeletionTests {
         desk.press(.escape)
         desk.press(.delete)
         desk.wait(.seconds(5))
-        let stopped = try #require(desk.model.network.inbox.deletion.run)
-        #expect(desk.model.network.inbox.isBeingDeleted("l99999") && !stopped.contains("l99999"))
+        let stopped = try #require(desk.inbox.deletion.run)
+        #expect(desk.inbox.isBeingDeleted("l99999") && !stopped.contains("l99999"))
         #expect(desk.shows("deleting 0 of 200"))
         let effects = desk.send(.postbox(.deleted(broken(stopped.ids, behind: 25, .cancelled))))
         #expect(desk.notice == "Deleted 25 of 200; 175 stay.")
-        #expect(desk.model.network.inbox.marked.count == 175)
+        #expect(desk.inbox.marked.count == 175)
         #expect(effects.contains(.letters(.delete(ids: ["l99999"]))))
         desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l99999"]))))
         #expect(desk.notice == "Deleted 1 letter.")
-        #expect(desk.model.network.inbox.deletion.run == nil && desk.model.network.inbox.marked.count == 175)
+        #expect(desk.inbox.deletion.run == nil && desk.inbox.marked.count == 175)
     }
 
     @Test("Whoever quits over a deletion that was stopped is told of the letters that are with the network alone")
@@ -560,14 +554,14 @@ struct InboxDeletionTests {
     @Test("A deletion that the connection broke says what is gone, what is not and what nobody knows")
     func outage() throws {
         var desk = Self.deleting(60)
-        let ids = try #require(desk.model.network.inbox.deletion.run).ids
+        let ids = try #require(desk.inbox.deletion.run).ids
         var result = broken(ids, behind: 45)
         result.unknown = ids[45..<50].map { .init(id: $0, error: .timeout("deleting a letter")) }
         result.failed.removeFirst(5)
         let effects = desk.send(.postbox(.deleted(result)))
-        #expect(desk.model.network.inbox.deletion.run == nil)
+        #expect(desk.inbox.deletion.run == nil)
         #expect(desk.notice.hasPrefix("Deleted 45 of 60; 5 unknown, 10 stay."))
-        #expect(desk.model.network.inbox.marked.count == 15)
+        #expect(desk.inbox.marked.count == 15)
         // The page is listed again, which tells.
         #expect(effects.core.contains { if case .letters(.listPage) = $0 { true } else { false } })
     }
@@ -577,7 +571,7 @@ struct InboxDeletionTests {
         arguments: [true, false])
     func brokenIsRead(statusFirst: Bool) throws {
         var desk = Self.deleting(60)
-        let ids = try #require(desk.model.network.inbox.deletion.run).ids
+        let ids = try #require(desk.inbox.deletion.run).ids
         var result = broken(ids, behind: 25)
         result.unknown = ids[25..<50].map { .init(id: $0, error: .timeout("deleting a letter")) }
         result.failed.removeFirst(25)
@@ -586,7 +580,7 @@ struct InboxDeletionTests {
         desk.send(.postbox(.deleted(result)))
         if !statusFirst { desk.send(outage) }
         // The page that is listed for it cannot be had either.
-        let fetch = try #require(desk.model.network.inbox.fetch)
+        let fetch = try #require(desk.inbox.fetch)
         desk.send(.postbox(.pageFailed(request: fetch.request, .notConnected)))
         #expect(desk.shows("Deleted 25 of 60; 25 unknown, 10 stay."))
         // It is listed once more when there is a connection.
@@ -601,10 +595,10 @@ struct InboxDeletionTests {
         desk.press(.control("a"))
         desk.press(.delete)
         desk.wait(.seconds(5))
-        let ids = try #require(desk.model.network.inbox.deletion.run).ids
+        let ids = try #require(desk.inbox.deletion.run).ids
         desk.send(.postbox(.deleted(broken(ids, behind: 0))))
-        #expect(desk.model.network.inbox.letters.count == 3)
-        #expect(desk.model.network.inbox.marked.count == 3)
+        #expect(desk.inbox.letters.count == 3)
+        #expect(desk.inbox.marked.count == 3)
         #expect(desk.notice.hasPrefix("No letter was deleted; 3 stay."))
     }
 
@@ -617,7 +611,7 @@ struct InboxDeletionTests {
         var result = BulkDeletion(deleted: ["l1", "l2"])
         result.failed = [.init(id: "l3", error: .notFound("l3"))]
         desk.send(.postbox(.deleted(result)))
-        #expect(desk.model.network.inbox.letters.isEmpty)
+        #expect(desk.inbox.letters.isEmpty)
         #expect(desk.notice == "Deleted 2 letters, 1 was gone already.")
     }
 

@@ -13,7 +13,7 @@ struct InboxFilterTests {
         ])
     }
 
-    private func ids(_ desk: Desk) -> [String] { desk.model.network.inbox.letters.map(\.id) }
+    private func ids(_ desk: Desk) -> [String] { desk.letterIDs }
 
     @Test(
         "Letters are shown that have all words, in sender, text or postbox, in any case",
@@ -28,7 +28,7 @@ struct InboxFilterTests {
         desk.type(text)
         #expect(ids(desk) == shown)
         #expect(desk.shows("filter: \(text)") && desk.shows("\(shown.count) of 4"))
-        #expect(desk.model.compose.isEmpty && desk.model.network.inbox.marked.isEmpty)
+        #expect(desk.text.isEmpty && desk.inbox.marked.isEmpty)
         if shown.isEmpty { #expect(desk.shows("No letter matches.")) }
     }
 
@@ -65,26 +65,26 @@ struct InboxFilterTests {
         desk.type("h")
         #expect(ids(desk) == ["l1", "l4"])
         desk.press(.enter)
-        #expect(desk.model.network.inbox.open == nil && desk.shows("Esc ends") && !desk.shows("Enter keeps"))
+        #expect(desk.inbox.open == nil && desk.shows("Esc ends") && !desk.shows("Enter keeps"))
         desk.press(.enter)
-        #expect(desk.model.network.inbox.open == "l1")
+        #expect(desk.inbox.open == "l1")
         desk.type("hi")
-        #expect(desk.model.compose.text == "hi" && ids(desk) == ["l1", "l4"])
+        #expect(desk.text == "hi" && ids(desk) == ["l1", "l4"])
         desk.press(.control("c"))
         desk.press(.function(3))
         desk.press(.escape)
-        #expect(desk.model.network.inbox.open == nil && ids(desk) == ["l1", "l4"])
+        #expect(desk.inbox.open == nil && ids(desk) == ["l1", "l4"])
         desk.press(.escape)
-        #expect(ids(desk) == ["l1", "l2", "l3", "l4"] && desk.model.screen.focus == .main)
+        #expect(ids(desk) == ["l1", "l2", "l3", "l4"] && desk.focus == .main)
         desk.press(.alt("l"))
         desk.send(.input(.paste("green\n")))
-        #expect(ids(desk) == ["l2"] && desk.model.compose.isEmpty)
+        #expect(ids(desk) == ["l2"] && desk.text.isEmpty)
     }
 
     /// Answers the portion that is looked through.
     @discardableResult
     private func answer(_ letters: [PostboxMessage], next: String?, _ desk: inout Desk) -> ChatEffects {
-        guard let request = desk.model.network.inbox.finding?.sweep.request else { return [] }
+        guard let request = desk.inbox.finding?.sweep.request else { return [] }
         var portion = LetterPortion(letters: letters, nextToken: next)
         portion.source = .store
         return desk.send(.postbox(.portion(request: request, portion)))
@@ -119,7 +119,7 @@ struct InboxFilterTests {
         #expect(reads(effects, nil, from: .store))
         effects = answer(Array(letters.prefix(100)), next: "p2", &desk)
         #expect(reads(effects, "p2", from: .store))
-        #expect(desk.model.network.inbox.letters.count == 20 && desk.shows("20, 100 of 250 looked at"))
+        #expect(desk.inbox.letters.count == 20 && desk.shows("20, 100 of 250 looked at"))
         answer(Array(letters[100..<200]), next: "p3", &desk)
         effects = answer(Array(letters[200...]), next: nil, &desk)
         #expect(effects == [])
@@ -128,21 +128,21 @@ struct InboxFilterTests {
         // A letter of another page is read, deleted and marked as any.
         desk.press(.enter)
         desk.press(.end)
-        #expect(desk.model.network.inbox.selectedLetter?.id == "l5")
+        #expect(desk.inbox.selectedLetter?.id == "l5")
         desk.press(.enter)
-        #expect(desk.model.network.inbox.openLetter?.id == "l5")
+        #expect(desk.inbox.openLetter?.id == "l5")
         desk.press(.insert)
         desk.press(.delete)
-        #expect(desk.model.network.inbox.deletion.contains("l5"))
+        #expect(desk.inbox.deletion.contains("l5"))
         // There are no pages to turn; a letter that comes is looked at, too.
         #expect(desk.press(.alt("n")) == [] && desk.notice.contains("no pages"))
         desk.send(.postbox(.created(letter(251, "Lunch again?"))))
         desk.send(.postbox(.created(letter(252, "The build is red."))))
-        #expect(ids(desk).first == "l251" && desk.model.network.inbox.letters.count == 51)
+        #expect(ids(desk).first == "l251" && desk.inbox.letters.count == 51)
         // Without it the page is back.
         desk.press(.escape)
         desk.press(.escape)
-        #expect(desk.model.network.inbox.filter == nil && ids(desk).first == "l252" && ids(desk).contains("l249"))
+        #expect(desk.inbox.filter == nil && ids(desk).first == "l252" && ids(desk).contains("l249"))
     }
 
     @Test("A portion that was read before a deletion was over is read again, so that nothing is found that is gone")
@@ -159,7 +159,7 @@ struct InboxFilterTests {
         #expect(reads(effects, nil, from: nil))
         effects = answer(Array(letters[1..<101]), next: "p2", &desk)
         #expect(reads(effects, "p2", from: .store))
-        #expect(ids(desk).first == "l249" && !desk.model.network.inbox.letters.contains { $0.id == "l250" })
+        #expect(ids(desk).first == "l249" && !desk.inbox.letters.contains { $0.id == "l250" })
     }
 
     @Test("A filter that cannot look elsewhere says that it has this page alone")
@@ -167,7 +167,7 @@ struct InboxFilterTests {
         var desk = Self.long().desk
         desk.press(.alt("l"))
         desk.press(.character("l"))
-        let request = try #require(desk.model.network.inbox.finding?.sweep.request)
+        let request = try #require(desk.inbox.finding?.sweep.request)
         desk.send(.postbox(.portionFailed(request: request, .notConnected)))
         #expect(desk.shows(", on this page alone"))
         #expect(reads(desk.press(.character("u")), nil, from: nil))
@@ -182,7 +182,7 @@ struct InboxFilterTests {
             let numbers = (part * 100 + 1...part * 100 + 100).reversed()
             answer(numbers.map { letter(2_000 - $0, "build") }, next: "p", &desk)
         }
-        #expect(desk.model.network.inbox.finding?.end == .full && desk.shows("the first 1,0"))
+        #expect(desk.inbox.finding?.end == .full && desk.shows("the first 1,0"))
     }
 
     @Test("While a filter is typed, the keys that edit a text are for its words and not for the letters")
@@ -191,23 +191,21 @@ struct InboxFilterTests {
         desk.press(.alt("l"))
         desk.type("xlunch")
         desk.press(.control("a"))
-        #expect(desk.model.network.inbox.marked.isEmpty)
+        #expect(desk.inbox.marked.isEmpty)
         desk.press(.delete)
-        #expect(
-            desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.filter?.editor.text == "lunch")
+        #expect(desk.inbox.deletion.steps.isEmpty && desk.inbox.filter?.editor.text == "lunch")
         #expect(ids(desk) == ["l1", "l4"])
         desk.press(.end)
         desk.type(" carolx")
         desk.press(.alt("b"))
-        #expect(desk.model.network.inbox.sort == .list)
+        #expect(desk.inbox.sort == .list)
         desk.press(.alt("d"))
-        #expect(
-            desk.model.network.inbox.deletion.steps.isEmpty && desk.model.network.inbox.filter?.editor.text == "lunch ")
+        #expect(desk.inbox.deletion.steps.isEmpty && desk.inbox.filter?.editor.text == "lunch ")
         desk.press(.home)
-        #expect(desk.model.network.inbox.filter?.editor.cursor == 0 && ids(desk) == ["l1", "l4"])
+        #expect(desk.inbox.filter?.editor.cursor == 0 && ids(desk) == ["l1", "l4"])
         // The rows are gone through as before.
         desk.press(.down)
-        #expect(desk.model.network.inbox.selectedLetter?.id == "l4")
+        #expect(desk.inbox.selectedLetter?.id == "l4")
     }
 
     @Test("Keys that mean something everywhere change a filter's words where they stand before them")
@@ -217,11 +215,11 @@ struct InboxFilterTests {
         desk.type("lunch")
         desk.press(.control("a"))
         desk.press(.alt("u"))
-        #expect(desk.model.network.inbox.filter?.editor.text == "LUNCH" && desk.model.notices.shown == nil)
+        #expect(desk.inbox.filter?.editor.text == "LUNCH" && desk.model.notices.shown == nil)
         desk.press(.alt("b"))
         desk.press(.right)
         desk.press(.control("k"))
-        #expect(desk.model.network.inbox.filter?.editor.text == "L" && desk.model.palette == nil)
+        #expect(desk.inbox.filter?.editor.text == "L" && desk.model.palette == nil)
         desk.press(.control("k"))
         #expect(desk.model.palette != nil)
     }
@@ -237,7 +235,7 @@ struct InboxFilterTests {
         #expect(ids(desk) == ["l2", "l3", "l4"])
         desk.press(.enter)
         desk.send(.postbox(.created(letter(5))))
-        #expect(ids(desk) == ["l5", "l2", "l3", "l4"] && desk.model.network.inbox.selectedLetter?.id == "l2")
+        #expect(ids(desk) == ["l5", "l2", "l3", "l4"] && desk.inbox.selectedLetter?.id == "l2")
         desk.press(.enter)
         desk.press(.down)
         desk.send(.postbox(.created(letter(6))))
@@ -252,9 +250,9 @@ struct InboxFilterTests {
         desk.type("carol")
         desk.press(.enter)
         desk.press(.control("a"))
-        #expect(desk.model.network.inbox.marked == ["l1", "l2", "l4"])
+        #expect(desk.inbox.marked == ["l1", "l2", "l4"])
         desk.press(.control("a"))
-        #expect(desk.model.network.inbox.marked == ["l1"])
+        #expect(desk.inbox.marked == ["l1"])
         desk.press(.escape)
         #expect(desk.screen().count { $0.contains("*") } == 1)
     }
@@ -265,7 +263,7 @@ struct InboxFilterTests {
         desk.press(.down)
         desk.press(.alt("b"))
         #expect(ids(desk) == ["l1", "l3", "l2", "l4"] && desk.shows("by sender"))
-        #expect(desk.model.network.inbox.selectedLetter?.id == "l2")
+        #expect(desk.inbox.selectedLetter?.id == "l2")
         desk.press(.alt("b"))
         #expect(ids(desk) == ["l1", "l3", "l4", "l2"] && desk.shows("by postbox"))
         // A letter that comes is sorted in.
@@ -285,7 +283,7 @@ struct InboxFilterTests {
         #expect(desk.shows("lunch again") && desk.shows("from dave"))
         desk.press(.escape)
         desk.enter("/delete 3")
-        #expect(desk.model.screen.overlay == nil && desk.notice == "The list has 2 letters.")
+        #expect(desk.overlay == nil && desk.notice == "The list has 2 letters.")
         var sorted = Self.desk()
         sorted.press(.alt("b"))
         sorted.enter("/read 2")
@@ -322,7 +320,7 @@ struct InboxFilterTests {
         desk.press(.down)
         desk.press(.enter)
         desk.answerPage([letter(1)])
-        #expect(ids(desk) == ["l1"] && desk.model.network.inbox.filter == nil)
+        #expect(ids(desk) == ["l1"] && desk.inbox.filter == nil)
     }
 
     @Test("A filter that was still being typed is kept in another postbox where it says is:unread alone")

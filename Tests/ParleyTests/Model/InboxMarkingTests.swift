@@ -36,7 +36,7 @@ struct InboxMarkingTests {
         #expect(desk.shows("postbox ─ 10 marked, 100 of 250 looked at, Esc stops"))
         #expect(desk.answerPortion(Self.portion(101...200, next: "p3")).isReading(token: "p3", from: .network))
         #expect(desk.answerPortion(Self.portion(201...250)) == [])
-        #expect(desk.model.network.inbox.marked.count == 25 && desk.model.network.inbox.marking == nil)
+        #expect(desk.inbox.marked.count == 25 && desk.inbox.marking == nil)
         #expect(desk.notice == "All 25 letters that match are marked.")
         // They are deleted as marks on other pages are, after a question with their number.
         desk.press(.escape)
@@ -55,7 +55,7 @@ struct InboxMarkingTests {
         #expect(desk.shows("postbox personal ─ 0 marked, 0 of 150 looked at"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         desk.answerPortion(Self.portion(101...150))
-        #expect(desk.model.network.inbox.marked.count == 150)
+        #expect(desk.inbox.marked.count == 150)
         #expect(desk.notice == "All 150 letters are marked.")
     }
 
@@ -68,9 +68,9 @@ struct InboxMarkingTests {
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         desk.press(.function(4))
         desk.type("a line")
-        #expect(desk.model.compose.text == "a line")
+        #expect(desk.text == "a line")
         desk.answerPortion(Self.portion(101...130))
-        #expect(desk.model.network.inbox.marked.count == 13 && desk.model.network.inbox.marking == nil)
+        #expect(desk.inbox.marked.count == 13 && desk.inbox.marking == nil)
     }
 
     @Test(
@@ -79,13 +79,13 @@ struct InboxMarkingTests {
     func unfinished(filter: String) {
         var desk = Self.desk(filter: filter)
         #expect(desk.press(.alt("*")) == [])
-        #expect(desk.model.network.inbox.marking == nil && desk.notice == "The filter is not finished.")
+        #expect(desk.inbox.marking == nil && desk.notice == "The filter is not finished.")
         // One in which nothing stands is none.
         var blank = Self.desk()
         blank.press(.alt("l"))
         blank.type(" ")
         blank.press(.alt("*"))
-        #expect(blank.model.network.inbox.marking?.filter == nil && blank.model.network.inbox.marking != nil)
+        #expect(blank.inbox.marking?.filter == nil && blank.inbox.marking != nil)
     }
 
     @Test("What is unread is what was read neither here nor earlier on this machine")
@@ -95,7 +95,7 @@ struct InboxMarkingTests {
         var portion = Self.portion(1...10)
         portion.readIDs = ["l1", "l2", "l3"]
         desk.answerPortion(portion)
-        #expect(desk.model.network.inbox.marked == Set((4...10).map { "l\($0)" }))
+        #expect(desk.inbox.marked == Set((4...10).map { "l\($0)" }))
     }
 
     @Test("Escape stops it, keeps the marks and says how many letters were looked at")
@@ -103,13 +103,13 @@ struct InboxMarkingTests {
         var desk = Self.desk(filter: "lunch")
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
-        let late = desk.model.network.inbox.marking?.request ?? 0
+        let late = desk.inbox.marking?.request ?? 0
         desk.press(.escape)
         #expect(desk.notice == "Stopped. 10 letters are marked of the 100 that were looked at.")
-        #expect(desk.model.network.inbox.filter != nil && !desk.shows("looked at, Esc"))
+        #expect(desk.inbox.filter != nil && !desk.shows("looked at, Esc"))
         // What was on its way changes nothing any more.
         #expect(desk.send(.postbox(.portion(request: late, Self.portion(101...200, next: "p3")))) == [])
-        #expect(desk.model.network.inbox.marked.count == 10)
+        #expect(desk.inbox.marked.count == 10)
     }
 
     @Test("A connection that is lost meanwhile is told, and the marks made so far stay")
@@ -117,8 +117,8 @@ struct InboxMarkingTests {
         var desk = Self.desk()
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
-        desk.send(.postbox(.portionFailed(request: desk.model.network.inbox.marking?.request ?? 0, .notConnected)))
-        #expect(desk.model.network.inbox.marked.count == 100 && desk.model.network.inbox.marking == nil)
+        desk.send(.postbox(.portionFailed(request: desk.inbox.marking?.request ?? 0, .notConnected)))
+        #expect(desk.inbox.marked.count == 100 && desk.inbox.marking == nil)
         #expect(desk.model.notices.shown?.kind == .failure)
         #expect(
             desk.notice.hasPrefix(
@@ -146,15 +146,15 @@ struct InboxMarkingTests {
         desk.model.mark((1_001...Inbox.markLimit + 995).map { letter($0) })
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
-        #expect(desk.model.network.inbox.marked.count == Inbox.markLimit && desk.model.network.inbox.marking == nil)
+        #expect(desk.inbox.marked.count == Inbox.markLimit && desk.inbox.marking == nil)
         #expect(desk.notice.hasPrefix("10,000 letters are marked, no more can be. 5 letters are"))
 
         var deleting = Self.desk()
         deleting.press(.delete)
-        #expect(deleting.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l250"])
+        #expect(deleting.inbox.deletion.steps.flatMap(\.ids) == ["l250"])
         deleting.press(.alt("*"))
         deleting.answerPortion(Self.portion(249...250))
-        #expect(deleting.model.network.inbox.marked == ["l249"])
+        #expect(deleting.inbox.marked == ["l249"])
     }
 
     @Test("A portion that was read before a deletion was over is read again, so that nothing is marked that is gone")
@@ -166,9 +166,9 @@ struct InboxMarkingTests {
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l250"]))))
         #expect(desk.answerPortion(Self.portion(249...250)).isReading(token: "p2", from: .network))
-        #expect(desk.model.network.inbox.marked.count == 100)
+        #expect(desk.inbox.marked.count == 100)
         desk.answerPortion(Self.portion(249...249))
-        #expect(desk.model.network.inbox.marked.count == 101 && desk.model.network.inbox.isMarked("l249"))
+        #expect(desk.inbox.marked.count == 101 && desk.inbox.isMarked("l249"))
         #expect(desk.notice == "All 101 letters are marked.")
     }
 
@@ -178,11 +178,11 @@ struct InboxMarkingTests {
         desk.press(.alt("*"))
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         #expect(desk.press(.delete) == [])
-        #expect(desk.model.screen.overlay == nil && desk.model.network.inbox.deletion.steps.isEmpty)
+        #expect(desk.overlay == nil && desk.inbox.deletion.steps.isEmpty)
         #expect(desk.notice == "Letters are still being marked; Esc stops that.")
         #expect(desk.press(.alt("*")) == [])
         desk.press(.alt("t"))
-        #expect(desk.model.network.inbox.marked.isEmpty && desk.model.network.inbox.marking == nil)
+        #expect(desk.inbox.marked.isEmpty && desk.inbox.marking == nil)
     }
 
     @Test("Whoever leaves the postbox has it end, and is told so")
@@ -191,7 +191,7 @@ struct InboxMarkingTests {
         desk.press(.alt("*"))
         desk.press(.alt("1"))
         #expect(desk.answerPortion(Self.portion(1...100, next: "p2")) == [])
-        #expect(desk.model.network.inbox.marking == nil)
+        #expect(desk.inbox.marking == nil)
         let words = "The list was left, so no more letters are marked there."
         #expect(desk.notice == "\(words) No letter was looked at.")
 
@@ -202,7 +202,7 @@ struct InboxMarkingTests {
         other.press(.function(2))
         other.press(.down)
         other.press(.enter)
-        #expect(other.model.screen.view == .inbox("b1") && other.model.network.inbox.marking == nil)
+        #expect(other.view == .inbox("b1") && other.inbox.marking == nil)
         #expect(other.notice == "\(words) 100 letters are marked of the 100 that were looked at.")
     }
 
@@ -212,9 +212,9 @@ struct InboxMarkingTests {
         desk.press(.alt("*"))
         desk.press(.function(4))
         desk.press(.escape)
-        #expect(desk.model.screen.view == .inbox(nil) && desk.model.network.inbox.marking != nil)
+        #expect(desk.view == .inbox(nil) && desk.inbox.marking != nil)
         desk.press(.escape)
-        #expect(desk.model.screen.view == .inbox(nil) && desk.model.network.inbox.marking == nil)
+        #expect(desk.view == .inbox(nil) && desk.inbox.marking == nil)
     }
 
     @Test("This machine's letters are read where they are as many as the network's and the newest one is among them")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The postbox's pages")
 struct InboxPageTests {
-    private func ids(_ desk: Desk) -> [String] { desk.model.network.inbox.letters.map(\.id) }
+    private func ids(_ desk: Desk) -> [String] { desk.letterIDs }
 
     /// The rows below the heading, without the sidebar.
     private func main(_ desk: Desk) -> [String] {
@@ -86,17 +86,17 @@ struct InboxPageTests {
         for _ in 0..<25 { desk.press(.down) }
         desk.press(.enter)
         let before = main(desk)
-        let selected = desk.model.network.inbox.selectedLetter?.id
+        let selected = desk.inbox.selectedLetter?.id
         desk.send(.postbox(.created(letter(31))))
-        #expect(desk.model.network.inbox.selectedLetter?.id == selected && desk.model.network.inbox.open == selected)
+        #expect(desk.inbox.selectedLetter?.id == selected && desk.inbox.open == selected)
         #expect(main(desk) == before)
         desk.press(.control("r"))
         desk.answerPage((1...31).map { letter(32 - $0) }.filter { $0.id != "l20" })
-        #expect(desk.model.network.inbox.selectedLetter?.id == selected)
+        #expect(desk.inbox.selectedLetter?.id == selected)
         // Where it is gone, the cursor is on the next one.
         desk.press(.control("r"))
         desk.answerPage((1...31).map { letter(32 - $0) }.filter { $0.id != selected })
-        #expect(desk.model.network.inbox.selectedLetter?.id == "l4" && desk.model.network.inbox.open == nil)
+        #expect(desk.inbox.selectedLetter?.id == "l4" && desk.inbox.open == nil)
     }
 
     @Test("The first page keeps its length while letters come: what it has no room for is on the next page")
@@ -112,7 +112,7 @@ struct InboxPageTests {
         var last = Desk.inbox((1...size).reversed().map(stored))
         last.press(.end)
         last.send(.postbox(.created(stored(size + 1))))
-        #expect(numbers(last) == Array((1...size + 1).reversed()) && last.model.network.inbox.selected == Int(size))
+        #expect(numbers(last) == Array((1...size + 1).reversed()) && last.inbox.selected == Int(size))
 
         // In a list of the oldest the new ones are on the next page.
         var oldest = Desk.inbox([])
@@ -127,11 +127,11 @@ struct InboxPageTests {
     @Test("Until the person chooses a letter, the newest one is selected, in view", arguments: [0, 1, 5] as [UInt64])
     func newest(before: UInt64) {
         var desk = Desk.inbox((0..<before).reversed().map { stored($0 + 1) })
-        let size = UInt64(desk.model.network.inbox.pageSize)
+        let size = UInt64(desk.inbox.pageSize)
         let last = before + 40
         for sequence in before + 1...last { desk.send(.postbox(.created(stored(sequence)))) }
         #expect(numbers(desk) == Array((last - size + 1...last).reversed()))
-        #expect(desk.model.network.inbox.selected == 0)
+        #expect(desk.inbox.selected == 0)
         #expect(main(desk).first?.contains("letter \(last)") == true)
         #expect(!main(desk).contains { $0.hasSuffix("↑") })
     }
@@ -141,7 +141,7 @@ struct InboxPageTests {
         var desk = Desk.inbox([stored(2), stored(1)])
         desk.press(.down)
         for sequence: UInt64 in 3...42 { desk.send(.postbox(.created(stored(sequence)))) }
-        #expect(numbers(desk).count == 42 && desk.model.network.inbox.selectedLetter?.id == stored(1).id)
+        #expect(numbers(desk).count == 42 && desk.inbox.selectedLetter?.id == stored(1).id)
         #expect(main(desk).first?.hasSuffix("↑") == true && !main(desk).contains { $0.hasSuffix("↓") })
         desk.press(.home)
         #expect(main(desk).first?.contains("letter 42") == true)
@@ -150,7 +150,7 @@ struct InboxPageTests {
         var reading = Desk.inbox([stored(1)])
         reading.press(.enter)
         for sequence: UInt64 in 2...41 { reading.send(.postbox(.created(stored(sequence)))) }
-        #expect(reading.model.network.inbox.selectedLetter?.id == stored(1).id)
+        #expect(reading.inbox.selectedLetter?.id == stored(1).id)
     }
 
     @Test("The first letter of another page, of what a filter finds, and of a list that was empty is nobody's choice")
@@ -162,7 +162,7 @@ struct InboxPageTests {
         turned.press(.alt("p"))
         turned.answerPage([letter(3), letter(2)], next: "t2")
         turned.send(.postbox(.created(letter(4))))
-        #expect(turned.model.network.inbox.selectedLetter?.id == "l4")
+        #expect(turned.inbox.selectedLetter?.id == "l4")
 
         var filtered = Desk.inbox([letter(2, "lunch"), letter(1, "the build")])
         filtered.press(.end)
@@ -170,7 +170,7 @@ struct InboxPageTests {
         filtered.type("lunch")
         filtered.press(.enter)
         filtered.send(.postbox(.created(letter(3, "lunch again"))))
-        #expect(ids(filtered) == ["l3", "l2"] && filtered.model.network.inbox.selectedLetter?.id == "l3")
+        #expect(ids(filtered) == ["l3", "l2"] && filtered.inbox.selectedLetter?.id == "l3")
 
         var emptied = Desk.inbox([letter(2), letter(1)])
         emptied.press(.end)
@@ -179,12 +179,12 @@ struct InboxPageTests {
         emptied.wait(.seconds(5))
         emptied.send(.postbox(.deleted(BulkDeletion(deleted: ["l2", "l1"]))))
         for number in 3...4 { emptied.send(.postbox(.created(letter(number)))) }
-        #expect(ids(emptied) == ["l4", "l3"] && emptied.model.network.inbox.selectedLetter?.id == "l4")
+        #expect(ids(emptied) == ["l4", "l3"] && emptied.inbox.selectedLetter?.id == "l4")
         // A key in an empty list chooses nothing.
         var empty = Desk.inbox([])
         empty.press(.down)
         for number in 1...2 { empty.send(.postbox(.created(letter(number)))) }
-        #expect(empty.model.network.inbox.selectedLetter?.id == "l2")
+        #expect(empty.inbox.selectedLetter?.id == "l2")
     }
 
     // MARK: Pages
@@ -216,7 +216,7 @@ struct InboxPageTests {
     func resizing() {
         var desk = Desk.inbox((1...19).map { letter($0) }, next: "t2")
         #expect(desk.send(.resized(Size(rows: 34, columns: 100))) == [])
-        #expect(desk.model.network.inbox.letters.count == 19)
+        #expect(desk.inbox.letters.count == 19)
         guard case .letters(.listPage(_, nil, "t2", 29, _))? = desk.press(.alt("n")).core.first else {
             Issue.record("\(desk.effects)")
             return
@@ -266,7 +266,7 @@ struct InboxPageTests {
     func staleToken() throws {
         var desk = Desk.inbox([letter(2)], next: "t2")
         desk.press(.alt("n"))
-        let request = try #require(desk.model.network.inbox.fetch?.request)
+        let request = try #require(desk.inbox.fetch?.request)
         #expect(desk.send(.postbox(.pageFailed(request: request, .invalidToken))).isListing(token: nil))
     }
 
@@ -286,9 +286,9 @@ struct InboxPageTests {
         #expect(desk.shows("3 marked, 0 on this page"))
         desk.press(.alt("p"))
         desk.answerPage((1...5).map { letter($0) }, next: "t2")
-        #expect(desk.model.network.inbox.marked == ["l1", "l2", "l3"] && desk.screen().count { $0.contains("*") } == 3)
+        #expect(desk.inbox.marked == ["l1", "l2", "l3"] && desk.screen().count { $0.contains("*") } == 3)
         desk.press(.alt("t"))
-        #expect(desk.model.network.inbox.marked.isEmpty)
+        #expect(desk.inbox.marked.isEmpty)
     }
 
     @Test("Letters that another device has deleted lose their marks with the next list; what has moved on keeps them")
@@ -297,25 +297,25 @@ struct InboxPageTests {
         desk.press(.control("a"))
         desk.press(.control("r"))
         desk.answerPage([letter(7), letter(6), letter(4)], next: "t3")
-        #expect(desk.model.network.inbox.marked == ["l3", "l4"])
+        #expect(desk.inbox.marked == ["l3", "l4"])
         desk.press(.control("r"))
         desk.answerPage([letter(7), letter(6)])
-        #expect(desk.model.network.inbox.marked == ["l3"])
+        #expect(desk.inbox.marked == ["l3"])
     }
 
     @Test("A range is marked from the last mark to here, in either direction")
     func range() {
         var desk = Desk.inbox((1...9).map { letter($0) })
         desk.press(.alt("m"))
-        #expect(desk.model.network.inbox.marked.isEmpty && desk.notice.contains("mark the first one"))
+        #expect(desk.inbox.marked.isEmpty && desk.notice.contains("mark the first one"))
         for _ in 0..<3 { desk.press(.down) }
         desk.press(.insert)
         for _ in 0..<2 { desk.press(.down) }
         desk.press(.alt("m"))
-        #expect(desk.model.network.inbox.marked == ["l4", "l5", "l6", "l7"])
+        #expect(desk.inbox.marked == ["l4", "l5", "l6", "l7"])
         desk.press(.home)
         desk.press(.alt("m"))
-        #expect(desk.model.network.inbox.marked.count == 7)
+        #expect(desk.inbox.marked.count == 7)
     }
 
     @Test("So many letters can be marked and no more")
@@ -323,7 +323,7 @@ struct InboxPageTests {
         var desk = Desk.inbox([letter(1)])
         desk.model.mark((1_001...Inbox.markLimit + 1_000).map { letter($0) })
         desk.press(.insert)
-        #expect(desk.model.network.inbox.marked.count == Inbox.markLimit)
+        #expect(desk.inbox.marked.count == Inbox.markLimit)
         #expect(desk.notice == "10,000 letters can be marked, no more.")
     }
 

@@ -23,14 +23,14 @@ struct InboxTests {
         var desk = Desk.inbox([letter(1)], next: "t2")
         #expect(desk.press(.alt("n")).core.count == 1)
         #expect(desk.press(.alt("n")) == [])
-        let stale = try #require(desk.model.network.inbox.fetch?.request)
+        let stale = try #require(desk.inbox.fetch?.request)
         desk.send(.postbox(.boxes([postbox("b2", "work")])))
         desk.press(.function(2))
         desk.press(.down)
         desk.press(.down)
         #expect(desk.press(.enter).isListing(token: nil, box: "b2"))
         desk.send(.postbox(.page(request: stale, ListOutput(items: [letter(9)], nextToken: nil))))
-        #expect(desk.model.network.inbox.letters.isEmpty)
+        #expect(desk.inbox.letters.isEmpty)
     }
 
     @Test("B47: what is pressed while a page is on its way is done once it is here")
@@ -40,19 +40,17 @@ struct InboxTests {
         desk.press(.down)
         #expect(desk.press(.enter) == [])
         desk.answerPage([letter(1), letter(2), letter(3)], next: "t2")
-        #expect(desk.model.network.inbox.open == "l2")
+        #expect(desk.inbox.open == "l2")
 
         #expect(desk.press(.alt("n")).isListing(token: "t2"))
         for key in [Key.alt("n"), Key(.end), Key(.delete)] { desk.press(key) }
-        #expect(desk.model.network.inbox.selectedLetter?.id == "l2" && desk.model.network.inbox.deletion.steps.isEmpty)
+        #expect(desk.inbox.selectedLetter?.id == "l2" && desk.inbox.deletion.steps.isEmpty)
         desk.effects = []
         desk.answerPage([letter(4)], next: "t3")
         #expect(desk.effects.isListing(token: "t3"))
         desk.answerPage([letter(5), letter(6)])
-        #expect(
-            desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l6"]
-                && desk.model.network.inbox.selectedLetter?.id == "l5")
-        #expect(desk.model.network.inbox.marked.isEmpty && desk.model.network.inbox.held.isEmpty)
+        #expect(desk.inbox.deletion.steps.flatMap(\.ids) == ["l6"] && desk.inbox.selectedLetter?.id == "l5")
+        #expect(desk.inbox.marked.isEmpty && desk.inbox.held.isEmpty)
     }
 
     @Test("What is held for a page is bounded, and gone when the page does not come or the person goes on to write")
@@ -60,17 +58,17 @@ struct InboxTests {
         var desk = Desk.inbox([letter(1)], next: "t2")
         desk.press(.alt("n"))
         for _ in 0..<100 { desk.press(.down) }
-        #expect(desk.model.network.inbox.held.count == Inbox.heldLimit)
-        let request = try #require(desk.model.network.inbox.fetch?.request)
+        #expect(desk.inbox.held.count == Inbox.heldLimit)
+        let request = try #require(desk.inbox.fetch?.request)
         desk.send(.postbox(.pageFailed(request: request, .notConnected)))
-        #expect(desk.model.network.inbox.held.isEmpty)
+        #expect(desk.inbox.held.isEmpty)
 
         desk.press(.alt("n"))
         desk.press(.delete)
         desk.type("yes, a sentence")
         desk.answerPage([letter(2)])
-        #expect(desk.model.screen.overlay == nil && desk.model.network.inbox.deletion.run == nil)
-        #expect(desk.model.compose.text == "yes, a sentence")
+        #expect(desk.overlay == nil && desk.inbox.deletion.run == nil)
+        #expect(desk.text == "yes, a sentence")
     }
 
     @Test("A page that was emptied shows what comes after it")
@@ -95,13 +93,13 @@ struct InboxTests {
             return desk
         }
         var desk = deleted(12)
-        #expect(desk.effects.isListing(token: nil) && desk.model.network.inbox.letters.count == 7)
+        #expect(desk.effects.isListing(token: nil) && desk.inbox.letters.count == 7)
         desk.answerPage((13...31).map { letter($0) }, next: "t3")
-        #expect(desk.model.network.inbox.letters.count == 19 && desk.screen().count { $0.contains("a letter") } == 19)
+        #expect(desk.inbox.letters.count == 19 && desk.screen().count { $0.contains("a letter") } == 19)
         // Letters of many MiB are fewer on a page; there is no use in asking again.
         desk = deleted(12)
         desk.answerPage((13...20).map { letter($0) }, next: "t3")
-        #expect(desk.model.network.inbox.fetch == nil)
+        #expect(desk.inbox.fetch == nil)
         // Where there are no others, nothing is listed.
         #expect(!deleted(12, next: nil).effects.isListing(token: nil))
 
@@ -131,7 +129,7 @@ struct InboxTests {
             return
         }
         desk.send(.published(PublishNews(id: id, state: .failed(.postboxNotAccepting("bob/work")))))
-        #expect(desk.model.compose.text == "/post bob/work lunch?")
+        #expect(desk.text == "/post bob/work lunch?")
         #expect(desk.notice.contains("does not accept"))
     }
 
@@ -140,15 +138,15 @@ struct InboxTests {
         var desk = Desk.inbox([letter(1), letter(2)])
         desk.send(.postbox(.counts(["b1": 9_000])))
         desk.press(.enter)
-        #expect(desk.model.network.inbox.unreadCount(ofBox: "b1") == 8_999)
+        #expect(desk.inbox.unreadCount(ofBox: "b1") == 8_999)
         for start in stride(from: 1_001, to: 9_000, by: 100) {
             desk.send(.postbox(.read(["l1"], counts: nil)))
             desk.send(.postbox(.read(Set((start..<start + 100).map { "l\($0)" }), counts: nil)))
-            #expect(desk.model.network.inbox.letters.map { desk.model.network.inbox.isUnread($0) } == [false, true])
+            #expect(desk.inbox.letters.map { desk.inbox.isUnread($0) } == [false, true])
         }
         desk.press(.enter)
         desk.press(.enter)
-        #expect(desk.model.network.inbox.unreadCount(ofBox: "b1") == 8_999)
+        #expect(desk.inbox.unreadCount(ofBox: "b1") == 8_999)
     }
 
     @Test("A sentence that is typed in the postbox is text, and deletes, marks and turns nothing")
@@ -157,27 +155,25 @@ struct InboxTests {
         let words = "delete dry rRDdnp *, jk c y"
         desk.type(words)
         #expect(desk.effects == [])
-        #expect(desk.model.compose.text == words && desk.model.screen.focus == .compose)
-        #expect(
-            desk.model.network.inbox.marked.isEmpty && desk.model.network.inbox.selected == 0
-                && desk.model.screen.overlay == nil)
+        #expect(desk.text == words && desk.focus == .compose)
+        #expect(desk.inbox.marked.isEmpty && desk.inbox.selected == 0 && desk.overlay == nil)
         // What is half written goes on after a look at the letters, with a space too.
         desk.press(.function(3))
         desk.press(.down)
         desk.type(" more")
-        #expect(desk.model.compose.text == words + " more")
-        #expect(desk.model.network.inbox.marked.isEmpty && desk.model.network.inbox.selected == 1)
+        #expect(desk.text == words + " more")
+        #expect(desk.inbox.marked.isEmpty && desk.inbox.selected == 1)
         desk.press(.function(3))
         desk.press(.insert)
-        #expect(desk.model.network.inbox.marked == ["l2"])
+        #expect(desk.inbox.marked == ["l2"])
     }
 
     @Test("Alt-r begins a reply to the sender, without what a hostile name could smuggle in")
     func reply() {
         var desk = Desk.inbox([letter(1, from: "bo b\n\u{1B}[2J/home")])
         desk.press(.alt("r"))
-        #expect(desk.model.compose.text == "/post bob[2J/home ")
-        #expect(desk.model.screen.focus == .compose)
+        #expect(desk.text == "/post bob[2J/home ")
+        #expect(desk.focus == .compose)
     }
 
     @Test("A reply has its address: what is typed behind it is the letter")
@@ -198,7 +194,7 @@ struct InboxTests {
         desk.send(.postbox(.counts(["b1": 1])))
         #expect(desk.send(.postbox(.created(letter(2)))) == [.letters(.count)])
         desk.send(.postbox(.created(letter(2))))
-        #expect(desk.model.network.inbox.letters.map(\.id) == ["l2", "l1"])
+        #expect(desk.letterIDs == ["l2", "l1"])
         #expect(desk.screen().first?.hasSuffix("✉ 2") == true)
     }
 
@@ -241,7 +237,7 @@ struct InboxTests {
     func keptPage() throws {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 24, columns: 120), state: .reconnecting)
         desk.press(.function(3))
-        let request = try #require(desk.model.network.inbox.fetch?.request)
+        let request = try #require(desk.inbox.fetch?.request)
         let page = ListOutput(items: [letter(1, "kept here")], nextToken: "t2")
         desk.send(.postbox(.keptPage(request: request, KeptLetters(page: page, asOf: Desk.wall, counts: ["b1": 3]))))
         #expect(desk.shows("kept here"))
@@ -249,7 +245,7 @@ struct InboxTests {
         #expect(desk.shows("page 1 of about 2 ─ offline, as of \(stamp)"))
         #expect(desk.model.unreadLetters == 3)
         #expect(desk.press(.alt("n")).isListing(token: "t2"))
-        let next = try #require(desk.model.network.inbox.fetch?.request)
+        let next = try #require(desk.inbox.fetch?.request)
         desk.send(.postbox(.keptPage(request: next, KeptLetters(page: page, asOf: nil))))
         #expect(desk.send(.statusChanged(ConnectionStatus(state: .connected))).isListing(token: "t2"))
         desk.answerPage([letter(2, "from the network")])
@@ -260,7 +256,7 @@ struct InboxTests {
     func failedList() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
         desk.press(.function(3))
-        let request = try #require(desk.model.network.inbox.fetch?.request)
+        let request = try #require(desk.inbox.fetch?.request)
         desk.send(.postbox(.pageFailed(request: request, .notConnected)))
         #expect(desk.shows("✗ No letter is kept on this machine, and there is no"))
         #expect(desk.send(.statusChanged(ConnectionStatus(state: .connected))).isListing(token: nil))

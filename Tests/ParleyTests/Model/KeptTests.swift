@@ -36,11 +36,11 @@ struct KeptTests {
                 .topics(.subscribe(topic: "alerts.>")),
                 .store(.keepPlace(.topic("chat.new"))), .store(.keepJoined(["chat.qa", "alerts.>", "chat.new"])),
             ])
-        #expect(desk.model.screen.view == .conversation("chat.new"))
+        #expect(desk.view == .conversation("chat.new"))
 
         let again = Self.opened(KeptDesk(topics: ["chat.qa", "alerts.>"]))
         #expect(again.effects == [.topics(.subscribe(topic: "chat.qa")), .topics(.subscribe(topic: "alerts.>"))])
-        #expect(again.model.screen.view == .conversation("chat.qa"))
+        #expect(again.view == .conversation("chat.qa"))
         let first = Self.opened(KeptDesk())
         #expect(first.effects == [.topics(.subscribe(topic: "chat.lobby")), .store(.keepJoined(["chat.lobby"]))])
     }
@@ -49,7 +49,7 @@ struct KeptTests {
     func viewedFirst() {
         let topics = ["chat.a", "chat.b", "chat.c"]
         let desk = Self.opened(KeptDesk(topics: topics, place: .topic("chat.c")))
-        #expect(desk.model.screen.view == .conversation("chat.c"))
+        #expect(desk.view == .conversation("chat.c"))
         #expect(desk.effects.core == ["chat.c", "chat.a", "chat.b"].map { .topics(.subscribe(topic: $0)) })
         #expect(desk.model.network.conversations.all.map(\.name) == topics)
     }
@@ -411,25 +411,25 @@ struct KeptTests {
         let second = Draft(conversation: "chat.lobby", text: "ab")
         #expect(desk.effects == [.store(.keepDraft(first)), .store(.keepDraft(second))])
         #expect(desk.press(.down, .alt).core.allSatisfy { if case .store(.keepDraft) = $0 { false } else { true } })
-        #expect(desk.model.compose.isEmpty)
+        #expect(desk.text.isEmpty)
         desk.effects = []
         desk.type("c")
         #expect(desk.effects.contains(.store(.keepDraft(Draft(conversation: "chat.qa", text: "c")))))
         desk.press(.up, .alt)
-        #expect(desk.model.compose.text == "ab" && desk.model.compose.editor.cursor == 2)
+        #expect(desk.text == "ab" && desk.model.compose.editor.cursor == 2)
         desk.press(.enter)
         #expect(desk.texts("chat.lobby").last?.hasSuffix("ab") == true && desk.texts("chat.qa").isEmpty)
         desk.press(.down, .alt)
-        #expect(desk.model.compose.text == "c")
+        #expect(desk.text == "c")
 
         let drafts = ["chat.qa": "ab", "chat.ops": "left alone", "": "/post bob/"]
         var again = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"], drafts: drafts, place: .topic("chat.qa")))
-        #expect(again.model.compose.text == "ab" && again.model.screen.view == .conversation("chat.qa"))
+        #expect(again.text == "ab" && again.view == .conversation("chat.qa"))
         #expect(again.press(.enter).contains(.store(.keepDraft(Draft(conversation: "chat.qa")))))
         again.enter("/join chat.ops")
-        #expect(again.model.compose.text == "left alone")
+        #expect(again.text == "left alone")
         again.press(.function(3))
-        #expect(again.model.compose.text == "/post bob/")
+        #expect(again.text == "/post bob/")
         again.press(.control("n"))
         #expect(again.screen().contains { $0.contains("POSTBOX") && $0.contains("✎") })
     }
@@ -441,7 +441,7 @@ struct KeptTests {
         for place in [Place.letters(nil), .letters("b2")] {
             let desk = Self.opened(KeptDesk(topics: topics, drafts: drafts, place: place))
             guard case .letters(let box) = place else { continue }
-            #expect(desk.model.screen.view == .inbox(box) && desk.model.screen.focus == .main)
+            #expect(desk.view == .inbox(box) && desk.focus == .main)
             #expect(
                 desk.effects.core.contains {
                     if case .letters(.listPage(_, box, nil, _, _)) = $0 { true } else { false }
@@ -449,11 +449,9 @@ struct KeptTests {
         }
         // A topic that was left meanwhile, and one that is named now, count for more.
         let gone = Self.opened(KeptDesk(topics: topics, place: .topic("chat.gone")))
-        #expect(gone.model.screen.view == .conversation("chat.lobby"))
+        #expect(gone.view == .conversation("chat.lobby"))
         var named = Self.opened(KeptDesk(topics: topics, place: .letters(nil)), named: ["chat.qa"])
-        #expect(
-            named.model.screen.view == .conversation("chat.qa")
-                && named.effects.contains(.store(.keepPlace(.topic("chat.qa")))))
+        #expect(named.view == .conversation("chat.qa") && named.effects.contains(.store(.keepPlace(.topic("chat.qa")))))
         // Each place is kept as it is gone to, and what lies over one is none.
         #expect(named.press(.function(3)).contains(.store(.keepPlace(.letters(nil)))))
         #expect(!named.enter("/search lunch").core.contains { if case .store(.keepPlace) = $0 { true } else { false } })
@@ -482,13 +480,13 @@ struct KeptTests {
         desk.type("early")
         desk.effects = []
         desk.send(.opened(KeptDesk(topics: ["chat.lobby"], drafts: ["chat.lobby": "left"])))
-        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.compose.text == "early")
+        #expect(desk.view == .conversation("chat.lobby") && desk.text == "early")
         #expect(desk.effects.contains(.store(.keepDraft(Draft(conversation: "chat.lobby", text: "early")))))
         #expect(desk.effects.contains(.store(.keepLine(KeptLine("left", in: "chat.lobby")))))
         desk.press(.up)
-        #expect(desk.model.compose.text == "left")
+        #expect(desk.text == "left")
         desk.press(.down)
-        #expect(desk.model.compose.text == "early")
+        #expect(desk.text == "early")
     }
 
     @Test("What was cut in one conversation can be put into another, and undo stays in its own")
@@ -498,21 +496,21 @@ struct KeptTests {
         desk.press(.control("u"))
         desk.press(.down, .alt)
         desk.press(.control("y"))
-        #expect(desk.model.compose.text == "moved")
+        #expect(desk.text == "moved")
         desk.press(.control("_"))
-        #expect(desk.model.compose.isEmpty)
+        #expect(desk.text.isEmpty)
         desk.press(.up, .alt)
         desk.press(.control("_"))
-        #expect(desk.model.compose.isEmpty)
+        #expect(desk.text.isEmpty)
     }
 
     @Test("A line that was typed is kept before it is sent, and Up brings the lines of earlier runs back")
     func lines() throws {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"], lines: [KeptLine("one"), KeptLine("two")]))
         desk.press(.up)
-        #expect(desk.model.compose.text == "two")
+        #expect(desk.text == "two")
         desk.press(.up)
-        #expect(desk.model.compose.text == "one")
+        #expect(desk.text == "one")
         desk.press(.control("c"))
         let sent = desk.enter("three")
         let kept = try #require(sent.core.firstIndex(of: .store(.keepLine(KeptLine("three", in: "chat.lobby")))))
@@ -534,7 +532,7 @@ struct KeptTests {
 
         let kept = DeskChoices(["topics-by-activity": true, "topics-folded": true])
         var again = Self.opened(KeptDesk(topics: ["chat.a", "chat.b"], choices: kept))
-        #expect(!again.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
+        #expect(again.effects.choices.isEmpty)
         #expect(!again.shows("TOPICS"))
         again.send(.past("chat.b", .kept(Self.kept(1...2, readThrough: 2, topic: "chat.b"))))
         #expect(again.press(.function(5)).contains(.store(.keepChoice(.topicsFolded, nil))))
@@ -551,7 +549,7 @@ struct KeptTests {
         desk.answerPage([letter(2), letter(1)])
         desk.press(.alt("o"))
         // It counts from when the letters are there in that order.
-        #expect(!desk.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
+        #expect(desk.effects.choices.isEmpty)
         desk.answerPage([letter(1), letter(2)])
         #expect(desk.effects.contains(.store(.keepChoice(.lettersOldestFirst, true))))
         #expect(desk.press(.alt("b")).contains(.store(.keepChoice(.lettersBySender, true))))
@@ -562,10 +560,10 @@ struct KeptTests {
 
         let kept = DeskChoices(["letters-oldest-first": true, "letters-by-sender": true])
         var again = Self.opened(KeptDesk(topics: ["chat.a"], choices: kept))
-        #expect(!again.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
+        #expect(again.effects.choices.isEmpty)
         #expect(again.press(.function(3)).isListing(token: nil, order: .oldestFirst))
         again.answerPage([letter(1, from: "carol"), letter(2, from: "bob")])
-        #expect(again.model.network.inbox.letters.map(\.id) == ["l2", "l1"])
+        #expect(again.letterIDs == ["l2", "l1"])
         #expect(again.shows("oldest first ─ by sender"))
         again.press(.alt("o"))
         again.answerPage([letter(2, from: "bob"), letter(1, from: "carol")])
@@ -579,17 +577,17 @@ struct KeptTests {
         desk.answerPage([letter(2), letter(1)])
         desk.press(.alt("l"))
         desk.type("is:unread")
-        #expect(!desk.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
+        #expect(desk.effects.choices.isEmpty)
         #expect(desk.press(.enter).contains(.store(.keepChoice(.unreadLettersAlone, true))))
 
         var again = Self.opened(KeptDesk(topics: ["chat.a"], choices: DeskChoices(["unread-letters-alone": true])))
         again.press(.function(3))
         again.answerPage([letter(2), letter(1)])
         again.send(.postbox(.read(["l2"], counts: nil)))
-        #expect(again.model.network.inbox.letters.map(\.id) == ["l1"])
+        #expect(again.letterIDs == ["l1"])
         #expect(again.screen().contains { $0.contains("filter: is:unread") && $0.contains("1 of 2") })
         #expect(again.press(.escape).contains(.store(.keepChoice(.unreadLettersAlone, nil))))
-        #expect(again.model.network.inbox.letters.count == 2)
+        #expect(again.inbox.letters.count == 2)
     }
 
     @Test("A postbox that was opened before the local store is listed as it was begun")
@@ -599,10 +597,8 @@ struct KeptTests {
         #expect(desk.press(.function(3)).isListing(token: nil, order: .newestFirst))
         desk.send(.opened(KeptDesk(topics: ["chat.a"], choices: DeskChoices(["letters-oldest-first": true]))))
         desk.answerPage([letter(2), letter(1)])
-        #expect(
-            desk.model.network.inbox.order == .newestFirst
-                && desk.model.network.inbox.letters.map(\.id) == ["l2", "l1"])
-        #expect(!desk.effects.core.contains { if case .store(.keepChoice) = $0 { true } else { false } })
+        #expect(desk.inbox.order == .newestFirst && desk.letterIDs == ["l2", "l1"])
+        #expect(desk.effects.choices.isEmpty)
     }
 
     @Test("The configuration says whether the sidebar is there at first; what was chosen since counts before it")
@@ -637,14 +633,14 @@ struct KeptTests {
         desk.press(.escape)
         let here = (0..<4).map { _ in
             desk.press(.up)
-            return desk.model.compose.text
+            return desk.text
         }
         #expect(here == ["/who", "here", "to lobby", "to lobby"])
         desk.press(.down, .alt)
-        #expect(desk.model.compose.isEmpty)
+        #expect(desk.text.isEmpty)
         let there = (0..<3).map { _ in
             desk.press(.up)
-            return desk.model.compose.text
+            return desk.text
         }
         #expect(there == ["/who", "to qa", "to qa"])
         // What was being written when the person turned to the lines is one of them.

@@ -37,7 +37,7 @@ struct KeyValueRequestTests {
         #expect(KeyValueRequest(text) == nil)
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter("/kv \(text)") == [])
-        #expect(!desk.model.compose.isEmpty)
+        #expect(!desk.text.isEmpty)
         #expect(desk.notice == "Write it as \(KeyValueRequest.usage)")
     }
 
@@ -98,7 +98,7 @@ struct KeyValueRequestTests {
             return
         }
         desk.send(.published(PublishNews(id: id, state: .failed(.conflict(key: "room.color", revision: 9)))))
-        #expect(desk.model.compose.text == "/kv put room.color \"5\"")
+        #expect(desk.text == "/kv put room.color \"5\"")
         let words = desk.notice
         #expect(words.hasPrefix("room.color was not changed. ") && words.contains("revision 9"))
         #expect(desk.model.network.outbox.queuedCount == 0)

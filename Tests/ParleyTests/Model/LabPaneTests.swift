@@ -18,10 +18,10 @@ struct LabPaneTests {
         desk.press(.function(9))
         #expect(desk.bottom.contains("Put this chat's connection behind the lab? y/N"))
         desk.press(.character("n"))
-        #expect(desk.effects.isEmpty && desk.model.lab == nil && desk.model.screen.view == .conversation("chat.lobby"))
+        #expect(desk.effects.isEmpty && desk.model.lab == nil && desk.view == .conversation("chat.lobby"))
         desk.press(.function(9))
         #expect(desk.press(.character("y")) == [.lab(.open)])
-        #expect(desk.model.screen.view == .lab && desk.model.screen.focus == .main)
+        #expect(desk.view == .lab && desk.focus == .main)
         desk.press(.character("c"))
         #expect(desk.notice.contains("One moment"))
     }
@@ -31,15 +31,15 @@ struct LabPaneTests {
         var desk = Scene.labOpened(Size(rows: 40, columns: 120))
         desk.press(.character("/"))
         for letter in "leave" { #expect(deeds(desk.press(.character(letter))).isEmpty) }
-        #expect(desk.model.compose.text == "/leave" && desk.model.screen.focus == .compose)
-        #expect(desk.model.lab?.isOn == true && desk.model.screen.view == .lab)
+        #expect(desk.text == "/leave" && desk.focus == .compose)
+        #expect(desk.model.lab?.isOn == true && desk.view == .lab)
     }
 
     @Test("Over a topic that was left meanwhile nothing can be written, and that is said")
     func left() {
         var desk = Scene.labOpened(Size(rows: 40, columns: 120))
         desk.enter("/leave chat.lobby")
-        #expect(desk.model.screen.view == .lab)
+        #expect(desk.view == .lab)
         #expect(desk.shows("/join chat.lobby to write"))
     }
 
@@ -53,7 +53,7 @@ struct LabPaneTests {
             #expect(done.map(\.act) == choice.acts, "\(choice)")
             #expect(desk.model.lab?.choice == choice)
         }
-        #expect(desk.model.compose.isEmpty)
+        #expect(desk.text.isEmpty)
     }
 
     @Test("The row that stands for an act does it, and each act on the link has one")
@@ -143,16 +143,16 @@ struct LabPaneTests {
     func typing() {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
         desk.press(.character("m"))
-        #expect(desk.model.compose.isEmpty && desk.notice.contains("no key of the lab"))
+        #expect(desk.text.isEmpty && desk.notice.contains("no key of the lab"))
         desk.press(.tab)
         let effects = desk.enter("a line with c and r")
         guard case .topics(.publish(_, "chat.lobby", "a line with c and r"))? = effects.core.first else {
             Issue.record("\(effects)")
             return
         }
-        #expect(desk.model.screen.view == .lab && deeds(desk.effects).isEmpty)
+        #expect(desk.view == .lab && deeds(desk.effects).isEmpty)
         desk.press(.function(9))
-        #expect(desk.model.screen.focus == .main && desk.model.screen.view == .lab)
+        #expect(desk.focus == .main && desk.view == .lab)
     }
 
     @Test("News come while the pane can be seen, and no longer; nothing changes by time alone then")
@@ -163,7 +163,7 @@ struct LabPaneTests {
         #expect(desk.send(.lab(.opened([:]))) == [.lab(.watch(true))])
         desk.send(.lab(.glance(LabScene.begun.glance)))
         #expect(desk.press(.escape) == [.lab(.watch(false))])
-        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.lab?.isOn == true)
+        #expect(desk.view == .conversation("chat.lobby") && desk.model.lab?.isOn == true)
         #expect(desk.screen()[1].contains("behind the lab, F9"))
         desk.model.notices.shown = nil
         #expect(desk.model.nextChange(after: desk.model.now.instant) == nil)
@@ -196,14 +196,14 @@ struct LabPaneTests {
     @Test("F9 after a ledger begins a new rehearsal, from the ledger and from the chat, if one wants")
     func again() {
         var desk = Scene.ledger(Size(rows: 40, columns: 120))
-        #expect(desk.press(.function(9)).isEmpty && desk.model.screen.view == .lab)
+        #expect(desk.press(.function(9)).isEmpty && desk.view == .lab)
         var begun = Scene.ledger(Size(rows: 40, columns: 120))
         begun.press(.function(9))
         #expect(begun.press(.character("y")) == [.lab(.open)])
         desk.press(.character("n"))
-        #expect(desk.model.screen.view == .lab && desk.model.screen.overlay == nil)
+        #expect(desk.view == .lab && desk.overlay == nil)
         desk.press(.escape)
-        #expect(desk.model.screen.view != .lab)
+        #expect(desk.view != .lab)
         // The ledger is in view again behind the question.
         desk.press(.function(9))
         #expect(desk.shows("✗ Not everything is accounted for."))
@@ -229,7 +229,7 @@ struct LabPaneTests {
         #expect(desk.effects.isEmpty && desk.model.notices.shown?.kind == .failure)
         desk = Scene.labOpened(Size(rows: 24, columns: 80))
         desk.press(.alt("s"))
-        #expect(desk.model.compose.text.hasPrefix("/lab save rehearsal-20251121T1000Z"))
+        #expect(desk.text.hasPrefix("/lab save rehearsal-20251121T1000Z"))
         #expect(desk.press(.enter) == [.lab(.save(path: "rehearsal-20251121T1000Z.json5"))])
         #expect(desk.enter("/lab restore").isEmpty && desk.notice.contains("/lab [save FILE]"))
     }
@@ -245,7 +245,7 @@ struct LabPaneTests {
         desk.press(.escape)
         desk.press(.escape)
         desk.press(.control("k"))
-        #expect(desk.model.screen.view == .conversation("chat.lobby") && !hasCut(desk))
+        #expect(desk.view == .conversation("chat.lobby") && !hasCut(desk))
     }
 
     @Test("What cannot be opened says why, and can be tried again")

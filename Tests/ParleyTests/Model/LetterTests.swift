@@ -12,34 +12,34 @@ struct LetterTests {
     func quote() {
         var desk = Desk.inbox([letter(1, "When?\nAt noon, or\u{1B}[2J later.", from: "bob")])
         desk.press(.alt("q"))
-        #expect(desk.model.compose.text == "/post bob/personal > When?\n> At noon, or[2J later.\n\n")
+        #expect(desk.text == "/post bob/personal > When?\n> At noon, or[2J later.\n\n")
         guard case .letters(.post(_, "bob", "personal", nil, let text))? = desk.enter("Noon.").core.first else {
             Issue.record("no letter: \(desk.notice)")
             return
         }
         #expect(text == "> When?\n> At noon, or[2J later.\n\nNoon.")
         // The list has the keys again, and so it has behind a letter that was written by hand or saved.
-        #expect(desk.model.screen.focus == .main && desk.model.compose.isEmpty)
+        #expect(desk.focus == .main && desk.text.isEmpty)
         desk.enter("/post carol hello")
-        #expect(desk.model.screen.focus == .main)
+        #expect(desk.focus == .main)
         desk.press(.alt("s"))
         desk.press(.enter)
-        #expect(desk.model.screen.focus == .main)
+        #expect(desk.focus == .main)
         var long = Desk.inbox([letter(1, (1...99).map { "line \($0)" }.joined(separator: "\n"))])
         long.press(.alt("q"))
-        #expect(long.model.compose.text.contains("> line 40 …\n\n") && !long.model.compose.text.contains("line 41"))
+        #expect(long.text.contains("> line 40 …\n\n") && !long.text.contains("line 41"))
         #expect(long.notice == "The quotation is cut: it has the first 40 lines of 99.")
         // The command does it, too.
         var command = Desk.inbox([letter(1, "When?", from: "bob")])
         command.enter("/reply")
-        #expect(command.model.compose.text == "/post bob/personal > When?\n\n")
+        #expect(command.text == "/post bob/personal > When?\n\n")
     }
 
     @Test("Alt-f sends a letter on: its address is asked for, and it is not sent without one")
     func forward() {
         var desk = Desk.inbox([letter(1, "The notes.", from: "bob")])
         desk.press(.alt("f"))
-        #expect(desk.model.compose.text.hasPrefix("/post \n\nForwarded: from bob to b1, "))
+        #expect(desk.text.hasPrefix("/post \n\nForwarded: from bob to b1, "))
         #expect(desk.notice == "To whom? Write USER/POSTBOX here.")
         #expect(desk.press(.enter) == [])
         #expect(desk.notice.contains("/post USER[/POSTBOX] [TEXT]"))
@@ -53,7 +53,7 @@ struct LetterTests {
         desk.type("half a line")
         desk.press(.function(3))
         desk.press(.alt("f"))
-        #expect(desk.model.compose.text == "half a line")
+        #expect(desk.text == "half a line")
     }
 
     @Test("What a letter is about stands in its row, above it, where it is read whole, and in what is sent on")
@@ -67,10 +67,10 @@ struct LetterTests {
         desk.press(.escape)
         desk.press(.alt("l"))
         desk.type("figures")
-        #expect(desk.model.network.inbox.letters.map(\.id) == ["l1"])
+        #expect(desk.letterIDs == ["l1"])
         desk.press(.enter)
         desk.press(.alt("f"))
-        #expect(desk.model.compose.text.hasPrefix("/post \n\nSubject: Fwd: The figures\nForwarded: from bob to b1, "))
+        #expect(desk.text.hasPrefix("/post \n\nSubject: Fwd: The figures\nForwarded: from bob to b1, "))
     }
 
     @Test(
@@ -107,17 +107,17 @@ struct LetterTests {
             return
         }
         desk.send(.published(PublishNews(id: id, state: .failed(.postboxNotAccepting("bob/work")))))
-        #expect(desk.model.compose.text == command)
+        #expect(desk.text == command)
         desk.press(.control("c"))
         // What has a subject and no text stays, and says how it is written.
         #expect(desk.enter("/post bob/work Subject: Lunch") == [])
         #expect(desk.notice == "Write it as /post USER/POSTBOX Subject: WORDS | TEXT")
-        #expect(desk.model.compose.text == "/post bob/work Subject: Lunch")
+        #expect(desk.text == "/post bob/work Subject: Lunch")
         desk.press(.control("c"))
         let long = "/post bob/work Subject: \(String(repeating: "x", count: 257)) | text"
         #expect(desk.enter(long) == [])
         #expect(desk.notice == "The subject has 257 bytes, it can have 256.")
-        #expect(desk.model.compose.text == long)
+        #expect(desk.text == long)
     }
 
     @Test("A reply is about the same, marked once, and the answer is typed behind it")
@@ -126,7 +126,7 @@ struct LetterTests {
             letter(1, "Twelve?", subject: "Lunch"), letter(2, "One?", subject: "re: Lunch | Friday"),
         ])
         desk.press(.alt("r"))
-        #expect(desk.model.compose.text == "/post bob/personal Subject: Re: Lunch | ")
+        #expect(desk.text == "/post bob/personal Subject: Re: Lunch | ")
         guard case .letters(.post(_, "bob", "personal", "Re: Lunch", "Yes."))? = desk.enter("Yes.").core.first else {
             Issue.record("no letter: \(desk.notice)")
             return
@@ -134,7 +134,7 @@ struct LetterTests {
         desk.press(.function(3))
         desk.press(.down)
         desk.press(.alt("q"))
-        #expect(desk.model.compose.text == "/post bob/personal Subject: re: Lunch / Friday\n> One?\n\n")
+        #expect(desk.text == "/post bob/personal Subject: re: Lunch / Friday\n> One?\n\n")
         let subject = "re: Lunch / Friday"
         guard case .letters(.post(_, "bob", "personal", subject, "> One?\n\nNo."))? = desk.enter("No.").core.first
         else {
@@ -201,7 +201,7 @@ struct LetterTests {
         again.send(.opened(KeptDesk(topics: ["chat.lobby"], drafts: ["": begun])))
         again.press(.function(3))
         again.answerPage([letter(1)])
-        #expect(again.model.compose.text == begun)
+        #expect(again.text == begun)
         guard case .letters(.post(_, "bob", "personal", "Lunch", "Twelve?"))? = again.finish("ve?") else {
             Issue.record("no letter: \(again.notice)")
             return
@@ -217,7 +217,7 @@ struct LetterTests {
         let id = try #require(ids.first)
         #expect(ids.count == 1)
         #expect(desk.notice == "The letter to bob/work goes when connected.")
-        #expect(desk.model.network.outbox.queuedCount == 1 && desk.model.compose.isEmpty)
+        #expect(desk.model.network.outbox.queuedCount == 1 && desk.text.isEmpty)
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
         desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 4))))
         #expect(desk.notice == "✓ bob/work has the letter." && desk.model.network.outbox.queuedCount == 0)
@@ -227,7 +227,7 @@ struct LetterTests {
     func save() {
         var desk = Desk.inbox([letter(1, "one"), letter(2, "two", from: "carol")])
         desk.press(.alt("s"))
-        #expect(desk.model.compose.text == "/save \(letter(1, "one").fileName)")
+        #expect(desk.text == "/save \(letter(1, "one").fileName)")
         #expect(
             desk.press(.enter) == [.letters(.save(text: "one", path: letter(1, "one").fileName, overwrites: false))])
         desk.press(.function(3))

@@ -92,7 +92,7 @@ struct MentionTests {
         _ text: String, _ sequence: UInt64, in topic: String, on desk: inout Desk, from: String = "bob",
         minutes: Int64 = 0
     ) -> ChatEffects {
-        desk.receive([message(sequence, text, from: from, topic: topic, minutes: minutes)], in: topic)
+        desk.receive([message(sequence, text, from: from, topic: topic, minutes: minutes)])
     }
 
     @Test("A line that calls the person is marked, in the past too, and an own one is not")
@@ -137,18 +137,18 @@ struct MentionTests {
                 number == 10 || number == 50 ? "alice: \(number)" : "m\(number)", UInt64(number), in: "c", on: &desk)
         }
         desk.press(.alt("a"))
-        #expect(desk.model.screen.view == .conversation("c"))
+        #expect(desk.view == .conversation("c"))
         #expect(desk.shows("alice: 10"))
         #expect(desk.conversation("c")?.mentions == [.message(50)] && desk.conversation("c")?.unread == 98)
         desk.press(.alt("a"))
         #expect(desk.shows("alice: 50"))
         #expect(desk.conversation("c")?.mentions.isEmpty == true)
         desk.press(.alt("a"))
-        #expect(desk.model.screen.view == .conversation("b"))
+        #expect(desk.view == .conversation("b"))
         desk.press(.alt("a"))
-        #expect(desk.model.screen.view == .conversation("c") && desk.conversation("c")?.unread == 0)
+        #expect(desk.view == .conversation("c") && desk.conversation("c")?.unread == 0)
         desk.press(.alt("a"))
-        #expect(desk.model.screen.view == .conversation("a"))
+        #expect(desk.view == .conversation("a"))
         desk.press(.alt("a"))
         #expect(desk.notice == "Nothing is unread.")
     }

@@ -48,7 +48,7 @@ struct PaletteTests {
         desk.type("hello world")
         for _ in 0..<5 { desk.press(.left) }
         desk.press(.control("k"))
-        #expect(desk.model.compose.text == "hello " && desk.model.palette == nil)
+        #expect(desk.text == "hello " && desk.model.palette == nil)
         desk.press(.control("k"))
         #expect(desk.model.palette != nil)
         // It is the same within what is typed there; at its end it closes the palette.
@@ -59,12 +59,12 @@ struct PaletteTests {
         #expect(desk.model.palette?.editor.text == "x")
         desk.press(.control("k"))
         #expect(desk.model.palette == nil)
-        #expect(desk.model.compose.text == "hello " && desk.model.screen.focus == .compose)
+        #expect(desk.text == "hello " && desk.focus == .compose)
         // The connection log leaves the text its keys.
         desk.press(.function(8))
         desk.press(.control("a"))
         desk.press(.control("k"))
-        #expect(desk.model.compose.isEmpty && desk.model.logScroll != nil)
+        #expect(desk.text.isEmpty && desk.model.logScroll != nil)
         desk.press(.control("k"))
         #expect(desk.model.palette != nil && desk.model.logScroll == nil)
     }
@@ -118,10 +118,10 @@ struct PaletteTests {
         desk.type("chat.new")
         let effects = desk.press(.enter)
         #expect(effects == [.topics(.subscribe(topic: "chat.new"))])
-        #expect(desk.model.screen.view == .conversation("chat.new") && desk.model.palette == nil)
-        #expect(desk.model.compose.isEmpty)
+        #expect(desk.view == .conversation("chat.new") && desk.model.palette == nil)
+        #expect(desk.text.isEmpty)
         desk.press(.alt("1"))
-        #expect(desk.model.compose.text == "a draft")
+        #expect(desk.text == "a draft")
 
         // Tab completes the topic.
         desk.press(.control("k"))
@@ -161,7 +161,7 @@ struct PaletteTests {
         desk.type("delete the marked letters, or this one")
         #expect(desk.model.palette?.selectedItem?.note == "Del Alt-d")
         desk.press(.enter)
-        #expect(desk.model.network.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
+        #expect(desk.inbox.deletion.steps.flatMap(\.ids) == ["l1"])
 
         var other = Desk.joined("chat.lobby")
         other.press(.control("k"))
@@ -172,7 +172,7 @@ struct PaletteTests {
         other.press(.control("k"))
         other.type("new line")
         other.press(.enter)
-        #expect(other.model.compose.text == "\n")
+        #expect(other.text == "\n")
     }
 
     @Test("Who looks for a reply in a topic is offered first what quotes a message, and is told the way to one")
@@ -190,7 +190,7 @@ struct PaletteTests {
         desk.press(.control("k"))
         desk.type("reply")
         desk.press(.enter)
-        #expect(desk.model.compose.text == "> bob: shall we?\n" && desk.model.screen.focus == .compose)
+        #expect(desk.text == "> bob: shall we?\n" && desk.focus == .compose)
     }
 
     @Test(
@@ -209,9 +209,9 @@ struct PaletteTests {
         desk.press(.control("k"))
         desk.type(typed)
         #expect(desk.press(.enter) == [])
-        #expect(desk.model.palette == nil && desk.model.screen.focus == .compose)
+        #expect(desk.model.palette == nil && desk.focus == .compose)
         #expect(desk.notice == words)
-        #expect(desk.model.compose.isEmpty)
+        #expect(desk.text.isEmpty)
     }
 
     @Test("What is chosen for a message is done to the one that was selected, also behind a text that was begun since")
@@ -226,7 +226,7 @@ struct PaletteTests {
             desk.press(.control("k"))
             desk.type("quote it in the text")
             desk.press(.enter)
-            #expect(desk.model.compose.text == "> bob: shall we?\n\(begun)" && desk.model.notices.shown == nil)
+            #expect(desk.text == "> bob: shall we?\n\(begun)" && desk.model.notices.shown == nil)
         }
     }
 
@@ -243,10 +243,10 @@ struct PaletteTests {
         desk.receive([message(1, "alice: shall we build?")])
         #expect(desk.bottom.contains("Alt-a next unread"))
         desk.press(.alt("a"))
-        #expect(desk.model.screen.view == .conversation("chat.lobby"))
+        #expect(desk.view == .conversation("chat.lobby"))
         desk.type("bo")
         desk.press(.tab)
-        #expect(desk.model.compose.text == "bob: ")
+        #expect(desk.text == "bob: ")
         desk.press(.control("c"))
         desk.wait(.seconds(3))
         #expect(desk.bottom.contains("Tab pane"))
@@ -254,14 +254,14 @@ struct PaletteTests {
         desk.press(.up)
         #expect(desk.bottom.contains("q quote"))
         desk.press(.character("q"))
-        #expect(desk.model.compose.text == "> bob: alice: shall we build?\n")
+        #expect(desk.text == "> bob: alice: shall we build?\n")
         desk.press(.control("c"))
         desk.wait(.seconds(3))
         desk.press(.control("k"))
         desk.type("where you were")
         #expect(desk.model.palette?.selectedItem?.note == "Alt-/")
         desk.press(.enter)
-        #expect(desk.model.screen.view == .conversation("chat.qa"))
+        #expect(desk.view == .conversation("chat.qa"))
         desk.type("/sea")
         #expect(desk.bottom.contains("/search WORDS"))
         desk.type("rch build")
@@ -276,12 +276,12 @@ struct PaletteTests {
         #expect(desk.shows(" Enter goes there  Esc closes "))
         desk.press(.down)
         #expect(desk.press(.enter) == [])
-        #expect(desk.model.screen.view == .conversation("chat.three") && desk.model.screen.overlay == nil)
-        #expect(desk.model.screen.focus == .compose)
+        #expect(desk.view == .conversation("chat.three") && desk.overlay == nil)
+        #expect(desk.focus == .compose)
         desk.enter("/topics")
         desk.press(.home)
         desk.press(.escape)
-        #expect(desk.model.screen.view == .conversation("chat.three") && desk.model.screen.overlay == nil)
+        #expect(desk.view == .conversation("chat.three") && desk.overlay == nil)
     }
 
     @Test("/quit is done from the palette while a text is being written")
@@ -303,13 +303,13 @@ struct PaletteTests {
         desk.type("the word in capitals")
         #expect(desk.model.palette?.selectedItem?.note == "Alt-u")
         desk.press(.enter)
-        #expect(desk.model.compose.text == "ONE two" && desk.model.screen.focus == .compose)
+        #expect(desk.text == "ONE two" && desk.focus == .compose)
         // What waits for a key has the next one.
         desk.press(.alt("x"))
         desk.type("put in the next key as it is")
         desk.press(.enter)
         desk.press(.tab)
-        #expect(desk.model.compose.text == "ONE\t two")
+        #expect(desk.text == "ONE\t two")
     }
 
     @Test("Escape, ^C and the same key close it; keys that lead elsewhere close it and lead there")
@@ -318,17 +318,17 @@ struct PaletteTests {
             var desk = Desk.joined("chat.lobby")
             desk.press(.control("k"))
             desk.press(key)
-            #expect(desk.model.screen.overlay == nil && desk.model.screen.quitIsArmed == false, "\(key)")
+            #expect(desk.overlay == nil && desk.model.screen.quitIsArmed == false, "\(key)")
         }
         var desk = Desk.joined("chat.lobby")
         desk.press(.control("k"))
         desk.press(.control("g"))
         #expect(desk.model.palette?.kind == .places)
         desk.press(.function(3))
-        #expect(desk.model.palette == nil && desk.model.screen.view == .inbox(nil))
+        #expect(desk.model.palette == nil && desk.view == .inbox(nil))
         desk.press(.control("k"))
         desk.press(.function(1))
-        #expect(desk.model.screen.overlay == .help(scroll: 0))
+        #expect(desk.overlay == .help(scroll: 0))
         desk.press(.escape)
         desk.press(.control("k"))
         #expect(desk.press(.control("l")) == .screen(.redraw))
@@ -359,7 +359,7 @@ struct PaletteTests {
         #expect(desk.effects.core.last == .connection(.disconnect))
         desk.press(.control("k"))
         desk.click(row: list.row, column: 1)
-        #expect(desk.model.palette == nil && desk.model.screen.focus == .compose)
+        #expect(desk.model.palette == nil && desk.focus == .compose)
     }
 
     @Test("A paste goes to what is looked for, as one line")
@@ -369,7 +369,7 @@ struct PaletteTests {
         desk.send(.input(.paste("load\nolder")))
         #expect(desk.model.palette?.editor.text == "load older")
         #expect(desk.model.palette?.selectedItem?.title == "/history")
-        #expect(desk.model.compose.isEmpty)
+        #expect(desk.text.isEmpty)
     }
 
     @Test("The palette's own line has no history: the keys that look through one leave it to what is typed")
@@ -415,27 +415,27 @@ struct PaletteTests {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c", "chat.d")
         desk.send(.postbox(.boxes([postbox("b1", "personal")])))
         desk.press(.alt("2"))
-        #expect(desk.model.screen.view == .conversation("chat.b"))
-        desk.receive([message(1, "x", topic: "chat.d")], in: "chat.d")
+        #expect(desk.view == .conversation("chat.b"))
+        desk.receive([message(1, "x", topic: "chat.d")])
         desk.press(.control("g"))
         #expect(
             desk.model.palette?.items.map(\.title) == [
                 "chat.a", "chat.d", "chat.b", "chat.c", "all letters", "personal", "bob", "bob",
             ])
         desk.press(.enter)
-        #expect(desk.model.screen.view == .conversation("chat.a") && desk.model.screen.focus == .compose)
+        #expect(desk.view == .conversation("chat.a") && desk.focus == .compose)
         desk.press(.alt("g"))
         desk.press(.enter)
-        #expect(desk.model.screen.view == .conversation("chat.b"))
+        #expect(desk.view == .conversation("chat.b"))
         desk.press(.alt("/"))
-        #expect(desk.model.screen.view == .conversation("chat.a"))
+        #expect(desk.view == .conversation("chat.a"))
         desk.press(.control("g"))
         desk.type("pers")
         let effects = desk.press(.enter)
-        #expect(desk.model.screen.view == .inbox("b1") && desk.model.screen.focus == .main)
+        #expect(desk.view == .inbox("b1") && desk.focus == .main)
         #expect(effects.core.contains { if case .letters(.listPage(_, "b1", _, _, _)) = $0 { true } else { false } })
         desk.press(.alt("/"))
-        #expect(desk.model.screen.view == .conversation("chat.a"))
+        #expect(desk.view == .conversation("chat.a"))
     }
 
     @Test("A person is written to: a letter is begun, and while a text is being written the name goes into that")
@@ -446,7 +446,7 @@ struct PaletteTests {
         desk.type("bob")
         #expect(desk.shows("write a letter to bob/personal"))
         #expect(desk.press(.enter) == [])
-        #expect(desk.model.compose.text == "/post bob/personal " && desk.model.screen.focus == .compose)
+        #expect(desk.text == "/post bob/personal " && desk.focus == .compose)
         #expect(desk.notice == "A letter to bob/personal: write it here, and Enter sends it.")
         desk.type("lunch?")
         #expect(
@@ -457,7 +457,7 @@ struct PaletteTests {
         desk.type("bob")
         #expect(desk.shows("put @bob into the text"))
         desk.press(.enter)
-        #expect(desk.model.compose.text == "ask @bob ")
+        #expect(desk.text == "ask @bob ")
         // A name that is none is only somebody who was seen.
         desk.press(.control("g"))
         desk.type("a b")
@@ -475,10 +475,10 @@ struct PaletteTests {
         desk.press(.down)
         #expect(desk.model.palette?.selectedItem?.note == "chat.qa 21 Nov 10:20")
         desk.press(.enter)
-        #expect(desk.model.screen.view == .conversation("chat.qa"))
+        #expect(desk.view == .conversation("chat.qa"))
         #expect(desk.shows("carol  it is mended"))
         desk.press(.escape)
-        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.focus == .compose)
+        #expect(desk.view == .conversation("chat.lobby") && desk.focus == .compose)
     }
 
     @Test("A topic that is gone by the time it is chosen, and one that there is not, are said in words")

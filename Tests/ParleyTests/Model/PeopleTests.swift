@@ -44,12 +44,12 @@ struct PeopleTests {
             ])
         desk.peopleEffects = []
         desk.press(.control("n"))
-        #expect(desk.model.screen.view == .conversation("chat.qa"))
+        #expect(desk.view == .conversation("chat.qa"))
         #expect(desk.peopleEffects == [.people(.watch(topic: "chat.qa"))])
         desk.peopleEffects = []
         // Nobody is in a pattern, and the postbox has nobody either: what was known stays known.
         desk.press(.control("n"))
-        #expect(desk.model.screen.view == .conversation("alerts.>"))
+        #expect(desk.view == .conversation("alerts.>"))
         desk.press(.function(3))
         #expect(desk.peopleEffects.isEmpty)
         desk.press(.escape)
@@ -64,7 +64,7 @@ struct PeopleTests {
         #expect(desk.peopleEffects.last == .people(.appear(in: (0..<32).map { "room.\($0)" })))
         desk.peopleEffects = []
         desk.press(.control("p"))
-        #expect(desk.model.screen.view == .conversation("room.999"))
+        #expect(desk.view == .conversation("room.999"))
         #expect(
             desk.peopleEffects == [
                 .people(.watch(topic: "room.999")),
@@ -99,14 +99,14 @@ struct PeopleTests {
         desk.press(.down)
         #expect(desk.screen()[1].contains("u101"))
         desk.press(.escape)
-        #expect(desk.model.screen.overlay == nil)
+        #expect(desk.overlay == nil)
     }
 
     @Test("/who says why where nobody is known")
     func whoIsUnknown() {
         var desk = Desk.joined("chat.lobby", "alerts.>")
         desk.enter("/who")
-        #expect(desk.model.screen.overlay == nil && desk.notice.contains("does not tell"))
+        #expect(desk.overlay == nil && desk.notice.contains("does not tell"))
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting)))
         desk.enter("/who")
         #expect(desk.notice == "Who is in chat.lobby is known when connected.")

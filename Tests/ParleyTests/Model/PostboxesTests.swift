@@ -64,7 +64,7 @@ struct PostboxesTests {
     func mistakes(_ text: String) {
         var desk = desk()
         #expect(desk.enter(text) == [])
-        #expect(desk.bottom.contains("Write it as /") && desk.model.compose.text == text)
+        #expect(desk.bottom.contains("Write it as /") && desk.text == text)
     }
 
     @Test("A name that no postbox can have is refused before the network is asked, and so is a mark that is not closed")
@@ -75,7 +75,7 @@ struct PostboxesTests {
             ("/postbox create \"shop", "A quotation mark is not closed."),
         ] {
             var desk = desk()
-            #expect(desk.enter(text) == [] && desk.model.compose.text == text)
+            #expect(desk.enter(text) == [] && desk.text == text)
             #expect(desk.bottom.contains(words), "\(text)")
         }
     }
@@ -126,7 +126,7 @@ struct PostboxesTests {
             desk.press(.escape)
             // It was awaited once.
             desk.send(.postboxes(.listed(Self.boxes)))
-            #expect(desk.model.screen.overlay == nil)
+            #expect(desk.overlay == nil)
         }
         var desk = Desk.joined("chat.lobby")
         desk.enter("/postbox")
@@ -146,7 +146,7 @@ struct PostboxesTests {
         var desk = Desk.joined("chat.lobby", state: .connecting)
         desk.send(.postbox(.keptBoxes(Self.kept, counts: ["personal": 2])))
         #expect(desk.shows("personal"))
-        #expect(desk.model.network.inbox.unreadCount == 2)
+        #expect(desk.inbox.unreadCount == 2)
         #expect(desk.enter("/postbox") == [])
         #expect(desk.shows(Self.keptTitle))
         #expect(desk.screen().contains { $0.contains("personal") && $0.contains("2 letters, 2 unread") })
@@ -162,16 +162,16 @@ struct PostboxesTests {
         desk.send(.postboxes(.listed([Self.boxes[0]])))
         let screen = desk.screen()
         #expect(screen.contains { $0.contains("Your postboxes") } && !screen.contains { $0.contains("as of") })
-        #expect(desk.model.network.inbox.boxes == [Self.boxes[0]])
+        #expect(desk.inbox.boxes == [Self.boxes[0]])
     }
 
     @Test("B9 letters are counted and listed offline where the network has never told a postbox or listed a letter")
     func neverListed() {
         var desk = Desk.joined("chat.lobby", state: .connecting)
         desk.send(.postbox(.keptBoxes(nil, counts: ["personal": 2])))
-        #expect(desk.model.network.inbox.unreadCount == 2 && desk.screen()[0].contains("✉ 2"))
+        #expect(desk.inbox.unreadCount == 2 && desk.screen()[0].contains("✉ 2"))
         desk.press(.function(3))
-        let request = desk.model.network.inbox.fetch?.request ?? 0
+        let request = desk.inbox.fetch?.request ?? 0
         let letters = KeptLetters(page: ListOutput(items: [letter(2), letter(1)], nextToken: nil), asOf: nil)
         desk.send(.postbox(.keptPage(request: request, letters)))
         #expect(desk.shows("offline, as of 21 Nov 10:0"), "\(desk.screen())")
@@ -183,7 +183,7 @@ struct PostboxesTests {
         desk.send(.postbox(.boxes([Self.boxes[0]])))
         desk.send(.postbox(.counts(["personal": 5])))
         desk.send(.postbox(.keptBoxes(Self.kept, counts: ["personal": 2, "work": 1])))
-        #expect(desk.model.network.inbox.boxes == [Self.boxes[0]] && desk.model.network.inbox.counts == ["personal": 5])
+        #expect(desk.inbox.boxes == [Self.boxes[0]] && desk.inbox.counts == ["personal": 5])
         desk.enter("/postbox")
         #expect(!desk.shows("as of"))
     }
@@ -228,7 +228,7 @@ struct PostboxesTests {
         desk.enter("/postbox")
         desk.press(.escape)
         desk.send(.postboxes(.listed(Self.boxes)))
-        #expect(desk.model.screen.overlay == nil)
+        #expect(desk.overlay == nil)
     }
 
     @Test("A postbox is made and changed by the network, and the list of postboxes follows")
@@ -240,7 +240,7 @@ struct PostboxesTests {
                 == [.letters(.postboxes(.create("shop", persona: "the-seller")))])
         desk.send(.postboxes(.changed(.create("shop", persona: "the-seller"), shop, all: Self.boxes + [shop])))
         #expect(desk.bottom.contains("others write to alice/shop"))
-        #expect(desk.model.network.inbox.boxes.map(\.name) == ["personal", "work", "shop"])
+        #expect(desk.inbox.boxes.map(\.name) == ["personal", "work", "shop"])
         #expect(desk.enter("/postbox enable work") == [.letters(.postboxes(.enable("work")))])
         let work = postbox("work", "work")
         desk.send(.postboxes(.changed(.enable("work"), work, all: [Self.boxes[0], work])))
@@ -301,7 +301,7 @@ struct PostboxesTests {
             desk.enter("/postbox")
             for _ in 0..<steps { desk.press(.down) }
             desk.press(.character("r"))
-            #expect(desk.model.screen.overlay == nil && desk.model.compose.text == text)
+            #expect(desk.overlay == nil && desk.text == text)
             desk.model.compose.set("")
         }
     }
@@ -323,7 +323,7 @@ struct PostboxesTests {
         #expect(desk.press(.character("y")) == [.letters(.postboxes(.delete("work")))])
         desk.enter("/postbox")
         desk.press(.character("n"))
-        #expect(desk.model.screen.overlay == nil && desk.model.compose.text == "/postbox create ")
+        #expect(desk.overlay == nil && desk.text == "/postbox create ")
     }
 
     @Test("Enter in the list opens the letters of the selected postbox, which stays selected as others come")
@@ -333,9 +333,7 @@ struct PostboxesTests {
         desk.press(.down)
         desk.send(.postboxes(.listed([postbox("a", "a")] + Self.boxes)))
         #expect(desk.press(.enter).isListing(token: nil, box: "work"))
-        #expect(
-            desk.model.screen.overlay == nil && desk.model.screen.view == .inbox("work")
-                && desk.model.screen.focus == .main)
+        #expect(desk.overlay == nil && desk.view == .inbox("work") && desk.focus == .main)
     }
 
     @Test("What the network refuses is said, and nothing else changes")
@@ -345,7 +343,7 @@ struct PostboxesTests {
         let words = "There is already a postbox work, or one with that title"
         desk.send(.postboxes(.failed(.create("work", persona: nil), .invalidArgument(words))))
         #expect(desk.bottom.contains("\(words)."))
-        #expect(desk.model.network.inbox.boxes == Self.boxes)
+        #expect(desk.inbox.boxes == Self.boxes)
     }
 
     @Test("A postbox that is not there is named with those that are, and the text stays")
@@ -353,7 +351,7 @@ struct PostboxesTests {
         var desk = desk()
         #expect(desk.enter("/postbox disable wrok") == [])
         #expect(desk.bottom.contains("There is no postbox wrok. These are: personal, work."))
-        #expect(desk.model.compose.text == "/postbox disable wrok")
+        #expect(desk.text == "/postbox disable wrok")
     }
 
     @Test("Without a connection nothing is changed, and what is known is listed")
@@ -361,7 +359,7 @@ struct PostboxesTests {
         var desk = desk(state: .reconnecting)
         #expect(desk.enter("/postbox create shop") == [])
         #expect(desk.bottom.contains("connect first"))
-        #expect(desk.model.compose.text == "/postbox create shop")
+        #expect(desk.text == "/postbox create shop")
         desk.model.compose.set("")
         #expect(desk.enter("/postbox") == [])
         #expect(desk.shows("Your postboxes"))
@@ -377,7 +375,7 @@ struct PostboxesTests {
         #expect(desk.press(.character("y")) == [.letters(.postboxes(.delete("work")))])
         desk.send(.postboxes(.changed(.delete("work"), Self.boxes[1], all: [Self.boxes[0]])))
         #expect(desk.effects.contains(.letters(.count)))
-        #expect(desk.model.network.inbox.boxes.map(\.name) == ["personal"])
+        #expect(desk.inbox.boxes.map(\.name) == ["personal"])
         #expect(desk.bottom.contains("The postbox work is deleted."))
     }
 
@@ -400,12 +398,12 @@ struct PostboxesTests {
         desk.enter("/postbox create shop")
         desk.send(.postboxes(.changed(.create("shop", persona: nil), shop, all: nil)))
         #expect(desk.bottom.contains("others write to alice/shop"))
-        #expect(desk.model.network.inbox.boxes == Self.boxes + [shop])
+        #expect(desk.inbox.boxes == Self.boxes + [shop])
         let work = postbox("work", "work")
         desk.send(.postboxes(.changed(.enable("work"), work, all: nil)))
-        #expect(desk.model.network.inbox.boxes == [Self.boxes[0], work, shop])
+        #expect(desk.inbox.boxes == [Self.boxes[0], work, shop])
         desk.send(.postboxes(.changed(.delete("work"), work, all: nil)))
-        #expect(desk.model.network.inbox.boxes == [Self.boxes[0], shop])
+        #expect(desk.inbox.boxes == [Self.boxes[0], shop])
     }
 
     @Test("The letters of a postbox that was deleted leave the list of all")
@@ -438,11 +436,11 @@ struct PostboxesTests {
         desk.press(.down)
         desk.press(.down)
         desk.press(.enter)
-        #expect(desk.model.screen.overlay == nil)
+        #expect(desk.overlay == nil)
         #expect(desk.shows("to carol/personal, 21 Nov 10:01"))
         #expect(desk.shows("the first"))
         desk.press(.escape)
-        #expect(desk.model.screen.view == .conversation("chat.lobby"))
+        #expect(desk.view == .conversation("chat.lobby"))
     }
 
     @Test("A letter that is opened over another one leads back to that, and lies over the same topic")
@@ -457,7 +455,7 @@ struct PostboxesTests {
         desk.press(.escape)
         #expect(desk.shows("to bob/personal, 21 Nov 10:02"))
         desk.press(.escape)
-        #expect(desk.model.screen.view == .conversation("chat.lobby"))
+        #expect(desk.view == .conversation("chat.lobby"))
     }
 
     @Test("A number opens that letter of the list, with what it is about")
@@ -485,12 +483,12 @@ struct PostboxesTests {
         }
         var desk = opened(Self.sent(1, "see below\nor above", subject: "Figures"))
         desk.press(.character("q"))
-        #expect(desk.model.compose.text == "/post bob/personal Subject: Re: Figures\n> see below\n> or above\n\n")
-        #expect(desk.model.screen.focus == .compose)
+        #expect(desk.text == "/post bob/personal Subject: Re: Figures\n> see below\n> or above\n\n")
+        #expect(desk.focus == .compose)
 
         desk = opened(Self.sent(1, "see below"))
         desk.press(.character("q"))
-        #expect(desk.model.compose.text == "/post bob/personal > see below\n\n")
+        #expect(desk.text == "/post bob/personal > see below\n\n")
 
         // What is being written is not made into a letter.
         desk = opened(Self.sent(1, "see below"))
@@ -498,12 +496,12 @@ struct PostboxesTests {
         desk.type("a line")
         desk.press(.backTab)
         desk.press(.character("q"))
-        #expect(desk.model.compose.text == "a line")
+        #expect(desk.text == "a line")
         #expect(desk.notice.hasPrefix("Something is being written already."))
 
         desk = opened(Self.sent(1, "see below", to: ""))
         desk.press(.character("q"))
-        #expect(desk.model.compose.isEmpty && desk.notice.hasPrefix("It is not known whom"))
+        #expect(desk.text.isEmpty && desk.notice.hasPrefix("It is not known whom"))
     }
 
     @Test("The selected line of a long list stays in view, to its ends")

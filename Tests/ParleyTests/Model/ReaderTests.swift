@@ -30,7 +30,7 @@ struct ReaderTests {
         for _ in 0..<300 { desk.press(.down) }
         #expect(desk.shows("line 301.") && !desk.shows("line 300."))
         desk.press(.escape)
-        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.focus == .compose)
+        #expect(desk.view == .conversation("chat.lobby") && desk.focus == .compose)
         #expect(desk.shows("… F4 reads the rest"))
     }
 
@@ -42,7 +42,7 @@ struct ReaderTests {
         #expect(desk.shows("from bob in chat.lobby") && desk.shows("/join chat.lobby to write"))
         desk.enter("hello")
         #expect(desk.bottom.contains("chat.lobby is not joined. /join chat.lobby to write there."))
-        #expect(desk.model.compose.text == "hello")
+        #expect(desk.text == "hello")
         var pattern = Desk.joined("chat.>")
         pattern.receive([message(1, Self.long)], in: "chat.>")
         pattern.press(.function(4))
@@ -55,7 +55,7 @@ struct ReaderTests {
         var desk = Self.desk()
         desk.press(.function(4))
         desk.press(.function(4))
-        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.trail.isEmpty)
+        #expect(desk.view == .conversation("chat.lobby") && desk.model.screen.trail.isEmpty)
         let row = desk.screen().firstIndex { $0.contains("… F4 reads the rest") } ?? 0
         desk.click(row: row, column: 50)
         #expect(desk.shows("from bob in chat.lobby"))
@@ -102,7 +102,7 @@ struct ReaderTests {
         var other = Desk.joined("chat.lobby")
         other.receive([message(1, "short")])
         other.press(.function(4))
-        #expect(other.model.screen.view == .conversation("chat.lobby"))
+        #expect(other.view == .conversation("chat.lobby"))
         #expect(other.notice == "Every message in view is whole.")
     }
 
@@ -133,7 +133,7 @@ struct ReaderTests {
         #expect(desk.shows("line 40.") && !desk.shows("line 400."))
         desk.enter("/find")
         #expect(desk.shows("line 400.") && !desk.shows("line 40."))
-        #expect(desk.model.screen.focus == .main && desk.model.notices.shown == nil)
+        #expect(desk.focus == .main && desk.model.notices.shown == nil)
     }
 
     @Test("/find goes through what is read from its beginning, marks all that is in view, and n and N go on")
@@ -141,7 +141,7 @@ struct ReaderTests {
         var desk = Self.desk()
         desk.press(.function(4))
         desk.enter("/find LINE 40")
-        #expect(desk.shows("line 40.") && desk.model.screen.focus == .main)
+        #expect(desk.shows("line 40.") && desk.focus == .main)
         #expect(marked(desk) == ["line 40"])
         desk.press(.character("n"))
         #expect(desk.shows("line 400.") && !desk.shows("line 40."))
@@ -153,7 +153,7 @@ struct ReaderTests {
         for _ in 0..<11 { desk.press(.character("n")) }
         #expect(desk.notice == "No line below has LINE 40." && desk.shows("line 409."))
         desk.press(.escape)
-        #expect(desk.model.screen.view == .conversation("chat.lobby"))
+        #expect(desk.view == .conversation("chat.lobby"))
     }
 
     @Test("What is at an end is found in view, what is broken into lines too, and nothing is said to be nothing")
@@ -185,12 +185,12 @@ struct ReaderTests {
         desk.press(.function(4))
         #expect(desk.press(.character("y")) == .screen(.copy(Self.long)))
         desk.press(.character("q"))
-        #expect(desk.model.compose.text.hasPrefix("> bob: line 1.\n> line 2.\n") && desk.model.screen.focus == .compose)
+        #expect(desk.text.hasPrefix("> bob: line 1.\n> line 2.\n") && desk.focus == .compose)
         var letters = Desk.inbox([letter(1, Self.long)])
         letters.press(.function(4))
         #expect(letters.press(.character("y")) == .screen(.copy(Self.long)))
         letters.press(.character("q"))
-        #expect(letters.model.compose.text == "q")
+        #expect(letters.text == "q")
     }
 
     @Test("What is typed while reading is sent where it would go from below, and what comes meanwhile counts as unread")
@@ -200,7 +200,7 @@ struct ReaderTests {
         desk.receive([message(4, "meanwhile", minutes: 4)])
         #expect(desk.conversation("chat.lobby")?.unread == 1)
         #expect(desk.enter("an answer").core.count == 1)
-        #expect(desk.model.screen.view == .conversation("chat.lobby") && desk.model.screen.trail.isEmpty)
+        #expect(desk.view == .conversation("chat.lobby") && desk.model.screen.trail.isEmpty)
         #expect(desk.texts("chat.lobby").last == "sending an answer")
     }
 
@@ -212,8 +212,8 @@ struct ReaderTests {
         desk.press(.end)
         #expect(desk.shows("from bob in personal") && desk.shows("row 3000."))
         desk.press(.escape)
-        #expect(desk.model.screen.view == .inbox(nil) && desk.model.screen.focus == .main)
-        #expect(desk.model.network.inbox.open == "l2")
+        #expect(desk.view == .inbox(nil) && desk.focus == .main)
+        #expect(desk.inbox.open == "l2")
     }
 
     @Test("/find in the postbox reads the open letter whole where it has the letters; without one it says what to do")
@@ -221,20 +221,20 @@ struct ReaderTests {
         var desk = Desk.inbox([letter(1, "one\ntwo needles\nthree"), letter(2, "a needle")])
         desk.enter("/find needle")
         #expect(desk.notice == "Open a letter first; Alt-l filters the list.")
-        #expect(desk.model.screen.view == .inbox(nil))
+        #expect(desk.view == .inbox(nil))
         desk.press(.tab)
         desk.press(.tab)
         desk.press(.enter)
-        #expect(desk.model.network.inbox.open == "l1")
+        #expect(desk.inbox.open == "l1")
         desk.enter("/find dragons")
-        #expect(desk.notice == "Nothing in this letter has dragons." && desk.model.screen.view == .inbox(nil))
+        #expect(desk.notice == "Nothing in this letter has dragons." && desk.view == .inbox(nil))
         desk.enter("/find needle")
         #expect(desk.shows("from bob in personal") && marked(desk) == ["needle"])
         desk.press(.character("n"))
         #expect(desk.notice == "No line below has needle.")
         #expect(desk.press(.character("y")) == .screen(.copy("one\ntwo needles\nthree")))
         desk.press(.escape)
-        #expect(desk.model.screen.view == .inbox(nil) && desk.model.network.inbox.open == "l1")
+        #expect(desk.view == .inbox(nil) && desk.inbox.open == "l1")
     }
 
     @Test("Nothing of a text is lost in its parts, and no part is long")

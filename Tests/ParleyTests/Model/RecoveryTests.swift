@@ -77,7 +77,7 @@ struct RecoveryTests {
         var desk = Desk.joined("a", "b", "c")
         // What has that much unread rests.
         desk.model.settings.followedUnread = 1
-        for topic in ["a", "b"] { desk.receive([message(1, "before", topic: topic)], in: topic) }
+        for topic in ["a", "b"] { desk.receive([message(1, "before", topic: topic)]) }
         #expect(desk.model.network.resting.topics == ["b"])
         desk.send(.start(topics: ["d"]))
         Self.outage(&desk)

@@ -23,34 +23,34 @@ struct TopicOrderTests {
         #expect(desk.press(.alt("k")) == [])
         #expect(desk.topics == ["chat.b", "chat.a", "chat.c"])
         // What is shown and what has a name is the same as before.
-        #expect(desk.model.screen.view == .conversation("chat.a"))
+        #expect(desk.view == .conversation("chat.a"))
         desk.press(.alt("1"))
-        #expect(desk.model.screen.view == .conversation("chat.b"))
+        #expect(desk.view == .conversation("chat.b"))
         desk.press(.down, .alt)
-        #expect(desk.model.screen.view == .conversation("chat.a"))
-        desk.receive([message(1, "x", topic: "chat.c")], in: "chat.c")
+        #expect(desk.view == .conversation("chat.a"))
+        desk.receive([message(1, "x", topic: "chat.c")])
         #expect(desk.conversation("chat.c")?.unread == 1 && desk.conversation("chat.a")?.unread == 0)
     }
 
     @Test("By activity the topic with the newest message comes first, but no row moves under the cursor")
     func byActivity() {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c", "chat.d")
-        desk.receive([message(1, "x", topic: "chat.c", minutes: 1)], in: "chat.c")
-        desk.receive([message(2, "x", topic: "chat.b", minutes: 2)], in: "chat.b")
+        desk.receive([message(1, "x", topic: "chat.c", minutes: 1)])
+        desk.receive([message(2, "x", topic: "chat.b", minutes: 2)])
         desk.press(.function(2))
         desk.press(.alt("o"))
         #expect(desk.topics == ["chat.b", "chat.c", "chat.a", "chat.d"])
         #expect(desk.screen()[1].hasPrefix(" TOPICS by activity"))
         // The cursor stays on its topic.
         #expect(desk.model.screen.sidebar.cursor == 3)
-        desk.receive([message(3, "x", topic: "chat.d", minutes: 3)], in: "chat.d")
+        desk.receive([message(3, "x", topic: "chat.d", minutes: 3)])
         #expect(desk.topics == ["chat.b", "chat.c", "chat.a", "chat.d"])
         desk.press(.escape)
         #expect(desk.topics == ["chat.d", "chat.b", "chat.c", "chat.a"])
         desk.press(.alt("1"))
-        #expect(desk.model.screen.view == .conversation("chat.d"))
+        #expect(desk.view == .conversation("chat.d"))
         desk.press(.down, .alt)
-        #expect(desk.model.screen.view == .conversation("chat.b"))
+        #expect(desk.view == .conversation("chat.b"))
         // What is older than what is known moves nothing, and an own line is activity.
         desk.send(.past("chat.a", .history([message(1, "old", topic: "chat.a", minutes: -60)], isComplete: true)))
         #expect(desk.topics.first == "chat.d")
@@ -69,7 +69,7 @@ struct TopicOrderTests {
     @Test("By activity topics are joined, left and found by name as ever")
     func joining() {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c")
-        desk.receive([message(1, "x", topic: "chat.c", minutes: 1)], in: "chat.c")
+        desk.receive([message(1, "x", topic: "chat.c", minutes: 1)])
         desk.press(.control("k"))
         desk.type("order topics activity")
         desk.press(.enter)
@@ -81,7 +81,7 @@ struct TopicOrderTests {
         desk.press(.alt("1"))
         desk.enter("/leave")
         #expect(desk.topics == ["chat.a", "chat.b", "chat.d"])
-        #expect(desk.model.screen.view == .conversation("chat.a"))
+        #expect(desk.view == .conversation("chat.a"))
         for name in desk.topics { #expect(desk.conversation(name)?.name == name) }
     }
 
@@ -94,7 +94,7 @@ struct TopicOrderTests {
         desk.press(.escape)
         for number in 0..<200 {
             let topic = "room.\(1_999 - number)"
-            desk.receive([message(UInt64(number) + 1, "x", topic: topic, minutes: Int64(number))], in: topic)
+            desk.receive([message(UInt64(number) + 1, "x", topic: topic, minutes: Int64(number))])
         }
         #expect(Array(desk.topics.prefix(3)) == ["room.1800", "room.1801", "room.1802"])
         #expect(Set(desk.topics).count == 2_000)

@@ -44,7 +44,7 @@ struct TourTests {
         var desk = Self.first()
         desk.press(.backTab)
         desk.press(.escape)
-        #expect(title(desk) == nil && desk.model.screen.focus == .compose)
+        #expect(title(desk) == nil && desk.focus == .compose)
         desk.enter("hello")
         #expect(title(desk) == nil)
     }

@@ -10,7 +10,7 @@ struct UnreadTests {
     func inView() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         desk.receive([message(1, "a")])
-        desk.receive([message(2, "b", topic: "chat.qa")], in: "chat.qa")
+        desk.receive([message(2, "b", topic: "chat.qa")])
         #expect(desk.conversation("chat.lobby")?.unread == 0)
         #expect(desk.conversation("chat.qa")?.unread == 1)
     }
@@ -75,7 +75,7 @@ struct UnreadTests {
         // What was on its way is taken in, and changes nothing.
         #expect(receive(101...101, in: "chat.qa") == [] && desk.model.network.resting.topics == ["chat.qa"])
         #expect(desk.press(.alt("a")).contains(.topics(.follow(topic: "chat.qa", true))))
-        #expect(desk.model.screen.view == .conversation("chat.qa") && desk.model.network.resting.topics.isEmpty)
+        #expect(desk.view == .conversation("chat.qa") && desk.model.network.resting.topics.isEmpty)
         // Back in the other one, it is read and followed.
         #expect(!desk.press(.alt("1")).core.contains { if case .topics(.follow) = $0 { true } else { false } })
         // Without the setting everything is followed.
@@ -139,9 +139,9 @@ struct UnreadTests {
     @Test("Alt-a goes to the next topic with unread messages")
     func nextUnread() {
         var desk = Desk.joined("a", "b", "c")
-        desk.receive([message(1, "x", topic: "c")], in: "c")
+        desk.receive([message(1, "x", topic: "c")])
         desk.press(.alt("a"))
-        #expect(desk.model.screen.view == .conversation("c"))
+        #expect(desk.view == .conversation("c"))
         #expect(desk.conversation("c")?.unread == 0)
     }
 
@@ -209,7 +209,7 @@ struct UnreadTests {
         for (place, act) in stays.enumerated() {
             var desk = Self.marked()
             act(&desk)
-            #expect(desk.model.screen.view == .conversation("chat.qa") && Self.isMarked(desk), "\(place)")
+            #expect(desk.view == .conversation("chat.qa") && Self.isMarked(desk), "\(place)")
         }
         var left = Self.marked()
         left.press(.alt("1"))
@@ -238,13 +238,13 @@ struct UnreadTests {
         #expect(!Self.isMarked(desk))
         desk.press(.alt("1"))
         #expect(desk.conversation("chat.qa")?.newMarker == .message(1))
-        desk.receive([message(11, "more", topic: "chat.qa")], in: "chat.qa")
+        desk.receive([message(11, "more", topic: "chat.qa")])
         desk.press(.alt("2"))
         #expect(desk.conversation("chat.qa")?.newMarker == .message(1) && !Self.isMarked(desk))
         desk.press(.alt("u"))
         #expect(Self.isMarked(desk))
         desk.press(.alt("1"))
-        desk.receive([message(12, "the newest", topic: "chat.qa")], in: "chat.qa")
+        desk.receive([message(12, "the newest", topic: "chat.qa")])
         desk.press(.alt("2"))
         #expect(desk.conversation("chat.qa")?.newMarker == .message(12))
     }
@@ -254,7 +254,7 @@ struct UnreadTests {
         var desk = Self.unread(60)
         desk.enter("/ignore bob")
         desk.press(.alt("1"))
-        desk.receive([message(61, "hello", from: "carol", topic: "chat.qa")], in: "chat.qa")
+        desk.receive([message(61, "hello", from: "carol", topic: "chat.qa")])
         #expect(desk.conversation("chat.qa")?.newMarker == .message(61))
         desk.receive((62...99).map { message($0, "x", topic: "chat.qa") }, in: "chat.qa")
         desk.press(.alt("2"))
@@ -269,7 +269,7 @@ struct UnreadTests {
             return screen.firstIndex { $0.contains("── new ─") }.map { String(screen[$0 + 1].suffix(9)) }
         }
         func receive(_ sequence: UInt64) {
-            desk.receive([message(sequence, "line \(sequence).", topic: "chat.qa")], in: "chat.qa")
+            desk.receive([message(sequence, "line \(sequence).", topic: "chat.qa")])
         }
         desk.press(.alt("u"))
         receive(61)
@@ -294,14 +294,14 @@ struct UnreadTests {
         desk.type("two words")
         for (key, text) in [(Key.control("a"), "two words"), (.alt("u"), "TWO words"), (.alt("u"), "TWO WORDS")] {
             desk.press(key)
-            #expect(desk.model.compose.text == text && desk.conversation("chat.qa")?.scroll == .bottom)
+            #expect(desk.text == text && desk.conversation("chat.qa")?.scroll == .bottom)
         }
         desk.press(.alt("u"))
-        #expect(desk.model.compose.text == "TWO WORDS" && desk.shows("── new ─"))
+        #expect(desk.text == "TWO WORDS" && desk.shows("── new ─"))
         // With a number the words before the cursor are meant.
         desk.press(.alt("-"))
         desk.press(.alt("u"))
-        #expect(desk.model.compose.text == "TWO WORDS" && desk.model.notices.shown == nil)
+        #expect(desk.text == "TWO WORDS" && desk.model.notices.shown == nil)
     }
 
     @Test("Where nothing is marked as new, Alt-u says so")
@@ -318,21 +318,21 @@ struct UnreadTests {
     @Test("Alt-a goes to where the person is spoken to, then to what else is unread, and then back to where that began")
     func mentionsFirst() {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c", "chat.d")
-        desk.receive([message(1, "x", topic: "chat.b")], in: "chat.b")
-        desk.receive([message(2, "@alice look", topic: "chat.d"), message(3, "x", topic: "chat.d")], in: "chat.d")
+        desk.receive([message(1, "x", topic: "chat.b")])
+        desk.receive([message(2, "@alice look", topic: "chat.d"), message(3, "x", topic: "chat.d")])
         #expect(desk.conversation("chat.d")?.mentions.count == 1 && desk.conversation("chat.d")?.unread == 2)
         #expect(desk.screen().contains { $0.hasPrefix(" chat.d        @1 2 │") })
         desk.press(.control("g"))
         #expect(desk.model.palette?.items.prefix(2).map(\.title) == ["chat.d", "chat.b"])
         desk.press(.escape)
         desk.press(.alt("a"))
-        #expect(desk.model.screen.view == .conversation("chat.d") && desk.conversation("chat.d")?.mentions.count == 0)
+        #expect(desk.view == .conversation("chat.d") && desk.conversation("chat.d")?.mentions.count == 0)
         desk.press(.alt("a"))
-        #expect(desk.model.screen.view == .conversation("chat.b"))
+        #expect(desk.view == .conversation("chat.b"))
         desk.press(.alt("a"))
-        #expect(desk.model.screen.view == .conversation("chat.a") && desk.model.notices.shown == nil)
+        #expect(desk.view == .conversation("chat.a") && desk.model.notices.shown == nil)
         desk.press(.alt("a"))
-        #expect(desk.model.screen.view == .conversation("chat.a") && desk.notice == "Nothing is unread.")
+        #expect(desk.view == .conversation("chat.a") && desk.notice == "Nothing is unread.")
     }
 
     @Test("Alt-a walks the topics in the order in which they are shown, for mentions too")
@@ -340,12 +340,12 @@ struct UnreadTests {
         for text in ["x", "alice: x"] {
             var desk = Desk.joined("chat.a", "chat.b", "chat.c")
             for (number, topic) in [(1, "chat.b"), (2, "chat.c")] {
-                desk.receive([message(UInt64(number), text, topic: topic, minutes: Int64(number))], in: topic)
+                desk.receive([message(UInt64(number), text, topic: topic, minutes: Int64(number))])
             }
             desk.model.network.conversations.show(byActivity: true)
             for topic in ["chat.c", "chat.b"] {
                 desk.press(.alt("a"))
-                #expect(desk.model.screen.view == .conversation(topic))
+                #expect(desk.view == .conversation(topic))
             }
         }
     }
@@ -353,11 +353,11 @@ struct UnreadTests {
     @Test("Whoever has gone elsewhere meanwhile is not led back")
     func jumpEnds() {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c")
-        desk.receive([message(1, "x", topic: "chat.b")], in: "chat.b")
+        desk.receive([message(1, "x", topic: "chat.b")])
         desk.press(.alt("a"))
         desk.press(.alt("3"))
         desk.press(.alt("a"))
-        #expect(desk.model.screen.view == .conversation("chat.c") && desk.notice == "Nothing is unread.")
+        #expect(desk.view == .conversation("chat.c") && desk.notice == "Nothing is unread.")
     }
 
     @Test("Mentions that came while the program was closed count, and what is read or made anew has none")
@@ -374,7 +374,7 @@ struct UnreadTests {
         desk.send(.topic("chat.b", .restarted))
         #expect(desk.conversation("chat.b")?.mentions.count == 0)
         // What is seen as it comes is no mention that waits.
-        desk.receive([message(1, "@alice", topic: "chat.a")], in: "chat.a")
+        desk.receive([message(1, "@alice", topic: "chat.a")])
         #expect(desk.conversation("chat.a")?.mentions.count == 0)
     }
 
@@ -382,7 +382,7 @@ struct UnreadTests {
     func title() {
         var desk = Desk.joined("a", "b")
         desk.model.network.identity.user = "al\u{1B}]0;x\u{7}ice"
-        desk.receive([message(1, "x", topic: "b")], in: "b")
+        desk.receive([message(1, "x", topic: "b")])
         #expect(desk.model.screen.title.hasPrefix("(1) parley al"))
         #expect(desk.model.screen.title.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F })
     }

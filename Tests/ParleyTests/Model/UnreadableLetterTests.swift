@@ -60,11 +60,11 @@ struct UnreadableLetterTests {
             var copy = opened()
             way(&copy)
             #expect(copy.notice == "This letter cannot be read; it can be deleted.")
-            #expect(!copy.model.compose.text.contains("(a letter") && copy.model.screen.view == desk.model.screen.view)
+            #expect(!copy.text.contains("(a letter") && copy.view == desk.view)
             #expect(!copy.effects.core.contains { if case .letters(.save) = $0 { true } else { false } })
         }
         // Its sender is known, and can be told.
         desk.press(.alt("r"))
-        #expect(desk.model.compose.text == "/post mallory/personal ")
+        #expect(desk.text == "/post mallory/personal ")
     }
 }

@@ -154,7 +154,7 @@ struct UnsentTests {
         #expect(desk.texts("chat.lobby") == ["queued line b"])
         // With nothing unsent, they are letters like others.
         desk.press(.character("x"))
-        #expect(desk.model.compose.text == "x" && desk.model.screen.focus == .compose)
+        #expect(desk.text == "x" && desk.focus == .compose)
     }
 
     @Test("A line that is out of view is brought into view before a key does anything to it")
@@ -194,7 +194,7 @@ struct UnsentTests {
             desk.press(.control("k"))
             desk.type(typed)
             #expect(desk.press(.enter).contains(effect), "\(typed) with “\(begun)”")
-            #expect(desk.model.compose.text == begun && desk.model.palette == nil)
+            #expect(desk.text == begun && desk.model.palette == nil)
         }
     }
 
@@ -230,6 +230,6 @@ struct UnsentTests {
         #expect(desk.model.network.outbox.queuedCount == 1)
         let effects = desk.send(.published(PublishNews(id: "l", state: .failed(.postboxNotAccepting("bob/work")))))
         #expect(effects.contains(.topics(.drop(ids: ["l"]))))
-        #expect(desk.model.compose.text == "/post bob/work Subject: Lunch | dear Bob")
+        #expect(desk.text == "/post bob/work Subject: Lunch | dear Bob")
     }
 }

@@ -20,14 +20,14 @@ struct WordCompletionTests {
         var desk = desk()
         desk.type("bo")
         desk.press(.tab)
-        #expect(desk.model.compose.text == "bob: ")
+        #expect(desk.text == "bob: ")
         desk.type("ask car")
         desk.press(.tab)
-        #expect(desk.model.compose.text == "bob: ask carol ")
+        #expect(desk.text == "bob: ask carol ")
         desk.type("and @BER")
         desk.press(.tab)
-        #expect(desk.model.compose.text == "bob: ask carol and @Bert ")
-        #expect(desk.model.screen.focus == .compose)
+        #expect(desk.text == "bob: ask carol and @Bert ")
+        #expect(desk.focus == .compose)
     }
 
     @Test("Tab again goes on to the next name, Shift-Tab back, and around to what was typed")
@@ -37,17 +37,17 @@ struct WordCompletionTests {
         var shown: [String] = []
         for _ in 0..<4 {
             desk.press(.tab)
-            shown.append(desk.model.compose.text)
+            shown.append(desk.text)
         }
         #expect(shown == ["see Bert ", "see bob ", "see b", "see Bert "])
         desk.press(.backTab)
-        #expect(desk.model.compose.text == "see b")
+        #expect(desk.text == "see b")
         desk.press(.backTab)
-        #expect(desk.model.compose.text == "see bob ")
+        #expect(desk.text == "see bob ")
         // Whoever types on has chosen.
         desk.type("b")
         desk.press(.tab)
-        #expect(desk.model.compose.text == "see bob Bert ")
+        #expect(desk.text == "see bob Bert ")
     }
 
     @Test("In the middle of a text the word before the cursor is completed, and what follows stays")
@@ -57,7 +57,7 @@ struct WordCompletionTests {
         for _ in 0..<4 { desk.press(.left) }
         desk.type("bo")
         desk.press(.tab)
-        #expect(desk.model.compose.text == "ask bob  now")
+        #expect(desk.text == "ask bob  now")
         #expect(desk.model.compose.editor.cursor == 8)
     }
 
@@ -66,13 +66,13 @@ struct WordCompletionTests {
         var desk = desk()
         desk.type("in chat.o")
         desk.press(.tab)
-        #expect(desk.model.compose.text == "in chat.ops ")
+        #expect(desk.text == "in chat.ops ")
         desk.type(":tad")
         desk.press(.tab)
-        #expect(desk.model.compose.text == "in chat.ops 🎉")
+        #expect(desk.text == "in chat.ops 🎉")
         desk.type(" :rocket:")
         desk.press(.tab)
-        #expect(desk.model.compose.text == "in chat.ops 🎉 🚀")
+        #expect(desk.text == "in chat.ops 🎉 🚀")
     }
 
     @Test("Where nothing fits, Tab goes on to the next pane and the text stays")
@@ -81,7 +81,7 @@ struct WordCompletionTests {
         for text in ["", "bo b ", "xyz", "@xyz", ":", ":)", "http://x:80"] {
             desk.type(text)
             desk.press(.tab)
-            #expect(desk.model.screen.focus == .sidebar && desk.model.compose.text == text, "\(text)")
+            #expect(desk.focus == .sidebar && desk.text == text, "\(text)")
             desk.press(.backTab)
             desk.press(.control("u"))
         }
@@ -97,7 +97,7 @@ struct WordCompletionTests {
         ] {
             desk.type(typed)
             desk.press(.tab)
-            #expect(desk.model.compose.text == whole)
+            #expect(desk.text == whole)
             desk.press(.control("u"))
         }
     }
@@ -117,7 +117,7 @@ struct WordCompletionTests {
         desk.press(.function(8))
         desk.type("bo")
         desk.press(.tab)
-        #expect(desk.model.compose.text == "bob: " && desk.model.logScroll != nil)
+        #expect(desk.text == "bob: " && desk.model.logScroll != nil)
     }
 
     @Test("Each short name of an emoji stands for one that takes two columns")

@@ -170,7 +170,7 @@ struct ThemeTests {
     @Test("What is told by a hue is told by a symbol too, and of a message that calls only the name stands out")
     func symbols() {
         var desk = Desk.joined("chat.lobby", "chat.qa", size: Size(rows: 24, columns: 100))
-        desk.receive([message(1, "@alice", topic: "chat.qa")], in: "chat.qa")
+        desk.receive([message(1, "@alice", topic: "chat.qa")])
         desk.send(.topic("chat.lobby", .messages([message(1, "thanks Alice, run `alice` on http://x.org/alice")])))
         desk.enter("waits")
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, attempt: 1)))

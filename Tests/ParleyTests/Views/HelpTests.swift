@@ -90,7 +90,7 @@ struct HelpTests {
     func everyMatch() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/help delete")
-        guard case .listing(let listing)? = desk.model.screen.overlay else {
+        guard case .listing(let listing)? = desk.overlay else {
             Issue.record("no help")
             return
         }
@@ -115,7 +115,7 @@ struct HelpTests {
     func noSubject() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/help flying saucers")
-        #expect(desk.model.screen.overlay == nil)
+        #expect(desk.overlay == nil)
         #expect(desk.notice == "No help found for “flying saucers”. /help alone shows all of it.")
     }
 

@@ -176,7 +176,7 @@ struct MessageFrameTests {
         // The numbers stay while messages come.
         desk.send(.topic("chat.lobby", .messages([message(4, "http://c.d", minutes: 3)])))
         desk.press(.escape)
-        #expect(desk.model.screen.overlay == nil)
+        #expect(desk.overlay == nil)
         #expect(desk.enter("/link 3") == .screen(.copy("http://a.b/2")))
         #expect(desk.notice == "http://a.b/2" && desk.bottom.contains("http://a.b/2"))
         desk.enter("/link 9")
@@ -199,7 +199,7 @@ struct MessageFrameTests {
         // What stands below an address belongs to it.
         desk.press(.down)
         desk.press(.down)
-        #expect(desk.press(.enter) == .screen(.copy("https://a.b/notes.pdf")) && desk.model.screen.overlay == nil)
+        #expect(desk.press(.enter) == .screen(.copy("https://a.b/notes.pdf")) && desk.overlay == nil)
         #expect(desk.notice == "https://a.b/notes.pdf")
         #expect(desk.enter("/link 3") == .screen(.copy("http://a.b/c/cat.PNG?w=9")))
     }
@@ -209,7 +209,7 @@ struct MessageFrameTests {
         let text = "http://a.b/1\nhttp://a.b/cat.png and http://a.b/1\n" + String(repeating: "x\n", count: 300)
         var desk = Desk.inbox([letter(1, text)])
         desk.enter("/links")
-        #expect(desk.notice == "Open a topic first." && desk.model.screen.overlay == nil)
+        #expect(desk.notice == "Open a topic first." && desk.overlay == nil)
         desk.press(.tab)
         desk.press(.tab)
         desk.press(.enter)
@@ -258,7 +258,7 @@ struct MessageFrameTests {
         #expect(desk.enter("/link 1") == .screen(.copy(link)))
         #expect(desk.notice == "Copied, where the terminal has a clipboard; ^Y puts it into the text.")
         desk.press(.control("y"))
-        #expect(desk.model.compose.text == link)
+        #expect(desk.text == link)
     }
 
     @Test("Without links, without a topic, and without a number, the commands say so")
@@ -268,7 +268,7 @@ struct MessageFrameTests {
             ("/links", "There is no link in view."), ("/link 1", "There is no link in view."),
         ] {
             desk.enter(text)
-            #expect(desk.notice == words && desk.model.screen.overlay == nil)
+            #expect(desk.notice == words && desk.overlay == nil)
         }
         var empty = Desk()
         empty.enter("/links")

@@ -275,7 +275,7 @@ struct RandomFrames {
                 return
             }
         }
-        #expect(desk.model.network.conversations.count > 0 || desk.model.screen.view == .welcome)
+        #expect(desk.model.network.conversations.count > 0 || desk.view == .welcome)
     }
 
     private func isClean(_ frame: Canvas) -> Bool {
