@@ -89,10 +89,10 @@ struct ComposeTests {
         #expect(desk.text == "1\n2\n3\n4\n5\n6")
         #expect(desk.press(.enter) == [])
         #expect(desk.bottom.hasPrefix(" Send 6 lines to chat.lobby? y/N"))
-        desk.press(.character("n"))
+        desk.press(.plain("n"))
         #expect(desk.text == "1\n2\n3\n4\n5\n6")
         desk.press(.enter)
-        #expect(desk.press(.character("y")).core.count == 1)
+        #expect(desk.press(.plain("y")).core.count == 1)
         #expect(desk.text.isEmpty)
         #expect(desk.texts("chat.lobby") == ["sending 1\n2\n3\n4\n5\n6"])
     }
@@ -122,13 +122,13 @@ struct ComposeTests {
         #expect(desk.text == "/post bob/work " + lines)
         desk.press(.enter)
         #expect(
-            desk.press(.character("y"))
+            desk.press(.plain("y"))
                 == [.letters(.post(id: "own-1", user: "bob", postbox: "work", subject: nil, text: lines))])
         #expect(desk.text.isEmpty)
         desk.send(.input(.paste("/say " + lines)))
         #expect(desk.press(.enter) == [])
         #expect(desk.bottom.hasPrefix(" Send 6 lines to chat.lobby? y/N"))
-        desk.press(.character("y"))
+        desk.press(.plain("y"))
         #expect(desk.texts("chat.lobby") == ["sending " + lines])
     }
 
@@ -240,8 +240,7 @@ struct ComposeTests {
         desk.type("x")
         #expect(desk.screen().contains { $0.hasPrefix("── no earlier line has builx ──") })
         // Escape keeps what was found, and the letters are text again.
-        desk.press(.escape)
-        desk.press(.control("e"))
+        desk.press(.escape, .control("e"))
         desk.type("!")
         #expect(desk.screen().contains { $0.hasPrefix(" > the build is green!") })
         desk.press(.control("r"))
@@ -249,8 +248,7 @@ struct ComposeTests {
         #expect(desk.press(.enter).core.count == 1)
         #expect(desk.texts("chat.lobby").last == "sending lunch?")
         #expect(desk.text.isEmpty)
-        desk.press(.up)
-        desk.press(.up)
+        desk.press(.up, .up)
         #expect(desk.text == "half")
     }
 
@@ -322,8 +320,7 @@ struct ComposeTests {
         #expect(desk.enter("/jion x") == [])
         #expect(desk.text == "/jion x")
         #expect(desk.notice.contains("/join"))
-        desk.press(.control("c"))
-        desk.press(.up)
+        desk.press(.control("c"), .up)
         #expect(desk.text == "/jion x")
         desk.press(.control("c"))
         desk.enter("/post bob/b/c")
@@ -366,7 +363,7 @@ struct ComposeTests {
 
         desk.press(.control("c"))
         #expect(desk.bottom.contains("^C again quits."))
-        desk.press(.character("x"))
+        desk.press(.plain("x"))
         #expect(desk.model.notices.shown == nil)
         desk.press(.backspace)
 
@@ -649,8 +646,7 @@ struct ComposeTests {
         #expect(desk.enter("/close chat.ops") == [.topics(.unsubscribe(topic: "chat.ops"))])
         #expect(desk.view == .conversation("chat.lobby"))
         // Elsewhere it goes back, and no topic is left.
-        desk.press(.function(3))
-        desk.press(.escape)
+        desk.press(.function(3), .escape)
         #expect(desk.enter("/close") == [])
         #expect(desk.view == .conversation("chat.lobby") && desk.model.network.conversations.count == 1)
         #expect(!desk.effects.contains(.connection(.disconnect)))
@@ -663,8 +659,7 @@ struct ComposeTests {
             desk.model.screen.focus = .compose
             #expect(desk.enter("/close") == [])
         }
-        desk.press(.enter)
-        desk.press(.function(4))
+        desk.press(.enter, .function(4))
         guard case .reader = desk.view else {
             Issue.record("nothing is read: \(desk.view)")
             return
@@ -675,8 +670,7 @@ struct ComposeTests {
         #expect(desk.view == .inbox(nil) && desk.inbox.open == nil)
         desk.model.screen.focus = .main
         desk.press(.alt("l"))
-        desk.type("x")
-        desk.press(.enter)
+        desk.enter("x")
         #expect(desk.inbox.filter != nil)
         close()
         #expect(desk.view == .inbox(nil) && desk.inbox.filter == nil)
@@ -712,7 +706,7 @@ struct ComposeTests {
         var waiting = Desk.joined("chat.lobby", state: .reconnecting)
         waiting.enter("a line that waits")
         #expect(waiting.enter("/disconnect") == [] && waiting.model.notices.shown == nil)
-        #expect(waiting.press(.character("y")) == [.connection(.disconnect)])
+        #expect(waiting.press(.plain("y")) == [.connection(.disconnect)])
         #expect(waiting.bottom.contains("Disconnected until /reconnect."))
     }
 
@@ -772,8 +766,7 @@ struct ComposeTests {
             "away for lunch",
         ] {
             var desk = Desk.joined("chat.lobby", "chat.qa")
-            desk.press(.alt("2"))
-            desk.press(.alt("/"))
+            desk.press(.alt("2"), .alt("/"))
             #expect(desk.enter(typed) == [])
             #expect(desk.text == "/\(typed)")
             #expect(desk.notice.hasPrefix("Not sent: Esc and / came as Alt-/. Enter runs /"))
@@ -794,13 +787,10 @@ struct ComposeTests {
         // Nor did a text begin behind it that was there before.
         var draft = Desk.joined("chat.lobby", "chat.qa")
         draft.type("quit")
-        draft.press(.alt("2"))
-        draft.press(.alt("/"))
-        draft.press(.enter)
+        draft.press(.alt("2"), .alt("/"), .enter)
         #expect(draft.texts("chat.lobby") == ["sending quit"])
         var later = Desk.joined("chat.lobby")
-        later.press(.alt("/"))
-        later.press(.control("l"))
+        later.press(.alt("/"), .control("l"))
         later.enter("who")
         #expect(later.texts("chat.lobby") == ["sending who"])
     }
@@ -940,7 +930,7 @@ struct ComposeTests {
         desk.enter("unsent")
         #expect(desk.press(.control("q")) == [])
         #expect(desk.bottom.contains("1 message is not sent yet. Quit anyway? y/N"))
-        #expect(desk.press(.character("y")) == .screen(.quit))
+        #expect(desk.press(.plain("y")) == .screen(.quit))
     }
 
     /// The ways out of the chat, or out of its network alone.
@@ -979,7 +969,7 @@ struct ComposeTests {
             #expect(desk.model.network.outbox.queuedCount == 1)
         }
         way.take(in: &desk)
-        #expect(desk.press(.character("y")) == way.effects)
+        #expect(desk.press(.plain("y")) == way.effects)
     }
 
     @Test(
@@ -988,15 +978,15 @@ struct ComposeTests {
     func nudge(_ state: ConnectionStatus.State) {
         var desk = Desk.joined("chat.lobby", state: state)
         // While an attempt is under way there is nothing to hasten.
-        #expect(desk.press(.character("a")) == [])
+        #expect(desk.press(.plain("a")) == [])
         let reason = ConnectionReason.unreachable("connection refused")
         desk.send(
             .statusChanged(
                 ConnectionStatus(state: state, reason: reason, attempt: 1, nextRetryAt: Desk.start + .seconds(11))))
-        #expect(desk.press(.character("b")) == [.connection(.nudge)])
-        #expect(desk.press(.character("c")) == [])
+        #expect(desk.press(.plain("b")) == [.connection(.nudge)])
+        #expect(desk.press(.plain("c")) == [])
         desk.wait(.seconds(6))
-        #expect(desk.press(.character("d")) == [.connection(.nudge)])
+        #expect(desk.press(.plain("d")) == [.connection(.nudge)])
     }
 
     @Test("B8 A first connection given up after a time limit ends the chat, which asks first about unsent lines")
@@ -1011,7 +1001,7 @@ struct ComposeTests {
         busy.enter("hello")
         #expect(busy.send(end) == [])
         #expect(busy.bottom.contains("1 message is not sent yet. Quit anyway?"))
-        #expect(busy.press(.character("n")) == [] && busy.model.network.status.state == .disconnected)
+        #expect(busy.press(.plain("n")) == [] && busy.model.network.status.state == .disconnected)
 
         // The lines may be told of as not sent before the end is; whether they are kept makes no difference.
         var failed = Desk.joined("chat.lobby", state: .connecting)
@@ -1022,7 +1012,7 @@ struct ComposeTests {
         }
         #expect(failed.send(end).screen.isEmpty)
         #expect(failed.bottom.contains("1 message is not sent yet. Quit anyway?"))
-        #expect(failed.press(.character("n")) == [] && failed.press(.control("q")) == .screen(.quit))
+        #expect(failed.press(.plain("n")) == [] && failed.press(.control("q")) == .screen(.quit))
 
         var closed = Desk.joined("chat.lobby", state: .connecting)
         #expect(closed.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .banned(nil)))) == [])

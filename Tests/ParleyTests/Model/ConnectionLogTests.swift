@@ -93,7 +93,7 @@ struct ConnectionLogTests {
         desk.loseFocus()
         desk.send(.input(.focusIn))
         desk.loseFocus()
-        desk.press(.character("x"))
+        desk.press(.plain("x"))
         desk.wait(.seconds(14 * 3600))
         desk.send(.suspending)
         desk.send(.resumed)
@@ -111,8 +111,7 @@ struct ConnectionLogTests {
     func bound() throws {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 24, columns: 80))
         for number in 1...990 { desk.send(.log("remark \(number)")) }
-        desk.press(.function(8))
-        desk.press(.pageUp)
+        desk.press(.function(8), .pageUp)
         let before = desk.screen()
         #expect(before.last?.hasSuffix("below") == true)
         #expect(!before.contains { $0.contains("remark 990") })
@@ -146,8 +145,7 @@ struct ConnectionLogTests {
         #expect(desk.model.logScroll == .end)
         desk.press(.escape)
         #expect(desk.overlay == nil)
-        desk.press(.function(8))
-        desk.press(.function(2))
+        desk.press(.function(8), .function(2))
         #expect(desk.overlay == nil && desk.focus == .sidebar)
         desk.press(.function(8))
         for text in ["/joi", "/leave chat.lo"] {

@@ -34,8 +34,7 @@ struct EditorTests {
         desk.send(.edited(.written("so far,\nso good")))
         #expect(desk.text == "so far,\nso good" && desk.focus == .compose)
         #expect(desk.model.compose.editor.cursor == 15)
-        desk.press(.control("_"))
-        desk.press(.control("_"))
+        desk.press(.control("_"), .control("_"))
         #expect(desk.text == "so far")
     }
 

@@ -40,6 +40,27 @@ extension [String] {
     }
 }
 
+/// Keys without others held down, by their names.
+extension Key {
+    static let enter = Key(.enter)
+    static let escape = Key(.escape)
+    static let tab = Key(.tab)
+    static let backTab = Key(.backTab)
+    static let backspace = Key(.backspace)
+    static let delete = Key(.delete)
+    static let insert = Key(.insert)
+    static let up = Key(.up)
+    static let down = Key(.down)
+    static let left = Key(.left)
+    static let right = Key(.right)
+    static let home = Key(.home)
+    static let end = Key(.end)
+    static let pageUp = Key(.pageUp)
+    static let pageDown = Key(.pageDown)
+
+    static func function(_ number: Int) -> Key { Key(.function(number)) }
+}
+
 /// A model with its effects so far, and short words for the events that tests send.
 struct Desk {
     var model: ChatModel
@@ -113,14 +134,19 @@ struct Desk {
         }
     }
 
+    /// Presses keys one after the other, and returns what followed.
     @discardableResult
-    mutating func press(_ key: Key) -> ChatEffects { send(.input(.key(key))) }
+    mutating func press(_ keys: Key...) -> ChatEffects {
+        var all: ChatEffects = []
+        for key in keys { all += send(.input(.key(key))) }
+        return all
+    }
 
     @discardableResult
-    mutating func press(_ code: Key.Code) -> ChatEffects { press(Key(code)) }
+    mutating func press(_ code: Key.Code, _ modifiers: Key.Modifiers) -> ChatEffects { press(Key(code, modifiers)) }
 
     mutating func type(_ text: String) {
-        for character in text { press(.character(character)) }
+        for character in text { press(.plain(character)) }
     }
 
     /// Types a text and presses Enter.

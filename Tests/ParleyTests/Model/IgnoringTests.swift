@@ -47,8 +47,7 @@ struct IgnoringTests {
     func passedOver() {
         var desk = Self.desk()
         desk.enter("/ignore mallory")
-        desk.press(.backTab)
-        desk.press(.up)
+        desk.press(.backTab, .up)
         #expect(desk.model.selectedRow?.text == "good day")
         desk.press(.up)
         #expect(desk.model.selectedRow?.text == "hello")

@@ -18,8 +18,7 @@ struct InboxDeletionTests {
             desk.press(.control("a"))
             listed = end
         }
-        desk.press(.delete)
-        desk.press(.character("y"))
+        desk.press(.delete, .plain("y"))
         desk.wait(.seconds(5))
         return desk
     }
@@ -63,12 +62,10 @@ struct InboxDeletionTests {
     func notBroughtBackByThousands() {
         var desk = Desk.inbox([letter(1), letter(2)])
         desk.model.mark((1...10_000).map { letter($0) })
-        desk.press(.delete)
-        desk.press(.character("y"))
+        desk.press(.delete, .plain("y"))
         desk.model.network.inbox.unmarkAll()
         desk.model.mark((10_001...20_000).map { letter($0) })
-        desk.press(.delete)
-        desk.press(.character("y"))
+        desk.press(.delete, .plain("y"))
         desk.wait(.seconds(5))
         desk.press(.control("r"))
         for _ in 1...2 {
@@ -138,9 +135,7 @@ struct InboxDeletionTests {
     @Test("Alt-u brings back what was deleted last, with its marks; nothing of it has left")
     func undo() {
         var desk = Desk.inbox((1...5).map { letter($0) })
-        desk.press(.insert)
-        desk.press(.insert)
-        desk.press(.alt("d"))
+        desk.press(.insert, .insert, .alt("d"))
         #expect(desk.inbox.marked.isEmpty && desk.shows("2 letters are deleted in 5 s"))
         desk.wait(.seconds(4))
         desk.press(.alt("d"))
@@ -162,10 +157,7 @@ struct InboxDeletionTests {
     @Test("What is deleted keeps its time and its undo wherever the person goes meanwhile")
     func leaving() {
         var desk = Desk.inbox([letter(1), letter(2, "text")])
-        desk.press(.delete)
-        desk.press(.function(4))
-        desk.press(.escape)
-        desk.press(.alt("1"))
+        desk.press(.delete, .function(4), .escape, .alt("1"))
         desk.type("one two")
         #expect(desk.effects.deletions.isEmpty)
         desk.press(.alt("u"))
@@ -173,8 +165,7 @@ struct InboxDeletionTests {
         #expect(desk.notice == "Restored 1 letter." && desk.text == "one two")
 
         desk = Desk.inbox([letter(1), letter(2, "text")])
-        desk.press(.delete)
-        desk.press(.alt("1"))
+        desk.press(.delete, .alt("1"))
         desk.wait(.seconds(6))
         #expect(desk.effects.contains(.letters(.delete(ids: ["l1"]))))
         #expect(desk.inbox.deletion.steps.isEmpty)
@@ -205,9 +196,7 @@ struct InboxDeletionTests {
     func elsewhereInTheList() {
         func behind(_ key: Key) -> Desk {
             var desk = Desk.inbox([letter(1), letter(2)], next: "t2")
-            desk.press(.insert)
-            desk.press(.delete)
-            desk.press(key)
+            desk.press(.insert, .delete, key)
             if desk.inbox.fetch != nil { desk.answerPage([letter(3), letter(4)]) }
             // The filter has the keys while it is typed.
             if desk.inbox.filter != nil { desk.press(.escape) }
@@ -242,8 +231,7 @@ struct InboxDeletionTests {
     @Test("As many of the letters that stay are marked again as can be marked")
     func tooManyMarks() {
         var desk = Desk.inbox((1...19).map { letter($0) })
-        desk.press(.control("a"))
-        desk.press(.delete)
+        desk.press(.control("a"), .delete)
         desk.model.mark((1_001...10_990).map { letter($0) })
         #expect(desk.inbox.marked.count == 9_990)
         desk.press(.alt("u"))
@@ -260,8 +248,7 @@ struct InboxDeletionTests {
         // While that is asked nothing leaves.
         desk.wait(.seconds(60))
         #expect(!desk.inbox.deletion.steps.isEmpty && desk.inbox.deletion.run == nil)
-        desk.press(.escape)
-        desk.press(.alt("u"))
+        desk.press(.escape, .alt("u"))
         #expect(desk.inbox.deletion.steps.isEmpty && !desk.effects.contains(.quit))
         #expect(desk.notice == "Restored 1 letter.")
         #expect(desk.press(.control("q")) == .screen(.quit))
@@ -270,8 +257,7 @@ struct InboxDeletionTests {
     @Test("B50: whoever stops the program while quitting asks about letters finds question and letters on return")
     func suspendedQuestion() {
         var desk = Desk.inbox([letter(1), letter(2)])
-        desk.press(.delete)
-        desk.press(.control("q"))
+        desk.press(.delete, .control("q"))
         #expect(desk.press(.control("z")) == .screen(.suspendProcess))
         desk.send(.suspending)
         desk.send(.resumed)
@@ -288,8 +274,7 @@ struct InboxDeletionTests {
     @Test("A line that is no yes lets letters leave in their time about which quitting has asked")
     func declinedByLine() {
         var desk = Desk.inbox([letter(1), letter(2)])
-        desk.press(.delete)
-        desk.press(.control("q"))
+        desk.press(.delete, .control("q"))
         desk.send(.line("no"))
         desk.wait(.seconds(4))
         #expect(!desk.inbox.deletion.steps.isEmpty && desk.inbox.deletion.run == nil)
@@ -309,9 +294,8 @@ struct InboxDeletionTests {
     func quitting() {
         func quitting() -> Desk {
             var desk = Desk.inbox([letter(1), letter(2)])
-            desk.press(.delete)
-            desk.press(.control("q"))
-            let effects = desk.press(.character("y"))
+            desk.press(.delete, .control("q"))
+            let effects = desk.press(.plain("y"))
             #expect(effects.contains(.letters(.delete(ids: ["l1"]))))
             #expect(!effects.contains(.quit))
             let question = " 1 letter is still being deleted; Parley quits afterwards. Quit now?"
@@ -324,36 +308,31 @@ struct InboxDeletionTests {
         #expect(failing.overlay == nil)
         #expect(failing.notice.hasPrefix("No letter was deleted; 1 stays."))
         #expect(failing.press(.control("q")) == .screen(.quit))
-        #expect(desk.press(.character("y")) == .screen(.quit))
+        #expect(desk.press(.plain("y")) == .screen(.quit))
     }
 
     @Test("Quitting over a deletion asks about lines that are not sent, too")
     func quittingUnsent() {
         var desk = Desk.inbox([letter(1)])
         desk.enter("/post bob/personal hello")
-        desk.press(.function(3))
-        desk.press(.delete)
-        desk.press(.control("q"))
-        desk.press(.character("y"))
+        desk.press(.function(3), .delete, .control("q"), .plain("y"))
         #expect(desk.bottom.hasPrefix(" 1 letter is still being deleted;"))
-        #expect(desk.press(.character("y")) == [])
+        #expect(desk.press(.plain("y")) == [])
         #expect(desk.bottom.contains("1 message is not sent yet. Quit anyway? y/N"))
-        #expect(desk.press(.character("y")) == .screen(.quit))
+        #expect(desk.press(.plain("y")) == .screen(.quit))
     }
 
     @Test("B50: letters on several pages are deleted after a question; anything but y keeps them")
     func question() {
         var desk = Desk.inbox([letter(1), letter(2)], next: "t2")
-        desk.press(.control("a"))
-        desk.press(.alt("n"))
+        desk.press(.control("a"), .alt("n"))
         desk.answerPage([letter(3)])
-        desk.press(.insert)
-        desk.press(.delete)
+        desk.press(.insert, .delete)
         #expect(desk.bottom.contains("Delete 3 letters from personal, 2 of them not in view? y/N"))
         #expect(desk.press(.enter) == [])
         #expect(desk.overlay == nil && desk.inbox.marked.count == 3)
         desk.press(.delete)
-        #expect(desk.press(.character("y")) == [])
+        #expect(desk.press(.plain("y")) == [])
         #expect(desk.inbox.deletion.steps.flatMap(\.ids) == ["l3", "l1", "l2"])
     }
 
@@ -363,20 +342,15 @@ struct InboxDeletionTests {
     func overPages() {
         func elsewhere() -> Desk {
             var desk = Desk.inbox([letter(1), letter(2, box: "b2")], next: "t2")
-            desk.press(.control("a"))
-            desk.press(.alt("n"))
+            desk.press(.control("a"), .alt("n"))
             desk.answerPage([letter(3), letter(4)])
-            desk.press(.control("a"))
-            desk.press(.delete)
+            desk.press(.control("a"), .delete)
             let question = " Delete 4 letters (3 from personal, 1 from work), 2 of them not in view? y/N"
             #expect(desk.bottom.hasPrefix(question))
-            #expect(desk.press(.character("y")) == [])
+            #expect(desk.press(.plain("y")) == [])
             #expect(desk.shows("✕ 4 letters are deleted in 5 s, Alt-u undoes"))
             // The undo goes along to another list, too.
-            desk.press(.function(2))
-            desk.press(.down)
-            desk.press(.down)
-            desk.press(.enter)
+            desk.press(.function(2), .down, .down, .enter)
             #expect(desk.view == .inbox("b2"))
             desk.wait(.seconds(4))
             return desk
@@ -421,8 +395,7 @@ struct InboxDeletionTests {
     @Test("B50: a single letter that is marked on another page is asked about as one")
     func questionAboutOne() {
         var desk = Desk.inbox([letter(1)], next: "t2")
-        desk.press(.insert)
-        desk.press(.alt("n"))
+        desk.press(.insert, .alt("n"))
         desk.answerPage([letter(2)])
         desk.press(.delete)
         #expect(desk.bottom.contains("Delete 1 letter from personal, which is not in view? y/N"))
@@ -431,17 +404,14 @@ struct InboxDeletionTests {
     @Test("B50: marked letters that the filter hides are not deleted without a question, which counts them")
     func hiddenByFilter() {
         var desk = Desk.inbox([letter(1, "lunch"), letter(2, "build"), letter(3, "build")])
-        desk.press(.control("a"))
-        desk.press(.alt("l"))
-        desk.type("lunch")
-        desk.press(.enter)
+        desk.press(.control("a"), .alt("l"))
+        desk.enter("lunch")
         desk.press(.delete)
         #expect(desk.inbox.deletion.steps.isEmpty)
         #expect(desk.bottom.contains("Delete 3 letters from personal, 2 of them not in view? y/N"))
         #expect(desk.press(.enter) == [] && desk.inbox.marked.count == 3)
         // What is shown alone needs no question.
-        desk.press(.escape)
-        desk.press(.delete)
+        desk.press(.escape, .delete)
         #expect(desk.overlay == nil && desk.inbox.deletion.steps.flatMap(\.ids) == ["l1", "l2", "l3"])
     }
 
@@ -491,7 +461,7 @@ struct InboxDeletionTests {
         desk.press(.delete)
         let question = "Delete 10,000 letters from personal, 9,981 of them not in view? y/N"
         #expect(desk.bottom.contains(question))
-        desk.press(.character("y"))
+        desk.press(.plain("y"))
         desk.wait(.seconds(5))
         desk.wait(.seconds(20))
         desk.send(.postbox(.deleting(done: 5_000)))
@@ -528,8 +498,7 @@ struct InboxDeletionTests {
         var desk = Self.deleting(200)
         desk.press(.alt("<"))
         desk.answerPage([letter(99_999)])
-        desk.press(.escape)
-        desk.press(.delete)
+        desk.press(.escape, .delete)
         desk.wait(.seconds(5))
         let stopped = try #require(desk.inbox.deletion.run)
         #expect(desk.inbox.isBeingDeleted("l99999") && !stopped.contains("l99999"))
@@ -546,8 +515,7 @@ struct InboxDeletionTests {
     @Test("Whoever quits over a deletion that was stopped is told of the letters that are with the network alone")
     func quittingStopped() {
         var desk = Self.deleting(200)
-        desk.press(.escape)
-        desk.press(.control("q"))
+        desk.press(.escape, .control("q"))
         #expect(desk.bottom.hasPrefix(" 128 letters are still being deleted;"))
     }
 
@@ -592,8 +560,7 @@ struct InboxDeletionTests {
     @Test("A deletion that could not begin keeps the letters and their marks")
     func offline() throws {
         var desk = Desk.inbox((1...3).map { letter($0) })
-        desk.press(.control("a"))
-        desk.press(.delete)
+        desk.press(.control("a"), .delete)
         desk.wait(.seconds(5))
         let ids = try #require(desk.inbox.deletion.run).ids
         desk.send(.postbox(.deleted(broken(ids, behind: 0))))
@@ -605,8 +572,7 @@ struct InboxDeletionTests {
     @Test("Letters that were gone already are no failure")
     func gone() {
         var desk = Desk.inbox((1...3).map { letter($0) })
-        desk.press(.control("a"))
-        desk.press(.delete)
+        desk.press(.control("a"), .delete)
         desk.wait(.seconds(5))
         var result = BulkDeletion(deleted: ["l1", "l2"])
         result.failed = [.init(id: "l3", error: .notFound("l3"))]
@@ -631,7 +597,7 @@ struct InboxDeletionTests {
         var desk = Desk.inbox([letter(1), letter(2)])
         desk.enter("/delete 2")
         #expect(desk.bottom.hasPrefix(" Delete the letter from bob of 21 Nov 10:02? y/N"))
-        desk.press(.character("y"))
+        desk.press(.plain("y"))
         #expect(desk.shows("1 letter is deleted in 5 s, Alt-u undoes"))
         desk.wait(.seconds(5))
         #expect(desk.effects.contains(.letters(.delete(ids: ["l2"]))))

@@ -70,9 +70,7 @@ struct InboxFilterTests {
         #expect(desk.inbox.open == "l1")
         desk.type("hi")
         #expect(desk.text == "hi" && ids(desk) == ["l1", "l4"])
-        desk.press(.control("c"))
-        desk.press(.function(3))
-        desk.press(.escape)
+        desk.press(.control("c"), .function(3), .escape)
         #expect(desk.inbox.open == nil && ids(desk) == ["l1", "l4"])
         desk.press(.escape)
         #expect(ids(desk) == ["l1", "l2", "l3", "l4"] && desk.focus == .main)
@@ -109,10 +107,10 @@ struct InboxFilterTests {
         let (begun, letters) = Self.long()
         var desk = begun
         desk.press(.alt("l"))
-        #expect(reads(desk.press(.character("l")), nil, from: nil))
+        #expect(reads(desk.press(.plain("l")), nil, from: nil))
         // One portion at a time, however quickly somebody types.
         desk.type("unc")
-        #expect(!reads(desk.press(.character("h")), nil, from: nil))
+        #expect(!reads(desk.press(.plain("h")), nil, from: nil))
         #expect(ids(desk) == ["l250", "l245", "l240", "l235"])
         // What comes for the first letters is looked for no more.
         var effects = answer(Array(letters.prefix(100)), next: "p2", &desk)
@@ -126,13 +124,11 @@ struct InboxFilterTests {
         #expect(ids(desk) == stride(from: 250, through: 5, by: -5).map { "l\($0)" })
         #expect(desk.shows("50 of 250") && desk.shows("postbox ─ filtered"))
         // A letter of another page is read, deleted and marked as any.
-        desk.press(.enter)
-        desk.press(.end)
+        desk.press(.enter, .end)
         #expect(desk.inbox.selectedLetter?.id == "l5")
         desk.press(.enter)
         #expect(desk.inbox.openLetter?.id == "l5")
-        desk.press(.insert)
-        desk.press(.delete)
+        desk.press(.insert, .delete)
         #expect(desk.inbox.deletion.contains("l5"))
         // There are no pages to turn; a letter that comes is looked at, too.
         #expect(desk.press(.alt("n")) == [] && desk.notice.contains("no pages"))
@@ -140,8 +136,7 @@ struct InboxFilterTests {
         desk.send(.postbox(.created(letter(252, "The build is red."))))
         #expect(ids(desk).first == "l251" && desk.inbox.letters.count == 51)
         // Without it the page is back.
-        desk.press(.escape)
-        desk.press(.escape)
+        desk.press(.escape, .escape)
         #expect(desk.inbox.filter == nil && ids(desk).first == "l252" && ids(desk).contains("l249"))
     }
 
@@ -151,9 +146,7 @@ struct InboxFilterTests {
         var desk = begun
         desk.press(.delete)
         desk.wait(.seconds(5))
-        desk.press(.alt("l"))
-        desk.press(.character("l"))
-        desk.press(.enter)
+        desk.press(.alt("l"), .plain("l"), .enter)
         desk.send(.postbox(.deleted(BulkDeletion(deleted: ["l250"]))))
         var effects = answer(Array(letters.prefix(100)), next: "p2", &desk)
         #expect(reads(effects, nil, from: nil))
@@ -165,19 +158,17 @@ struct InboxFilterTests {
     @Test("A filter that cannot look elsewhere says that it has this page alone")
     func pageAlone() throws {
         var desk = Self.long().desk
-        desk.press(.alt("l"))
-        desk.press(.character("l"))
+        desk.press(.alt("l"), .plain("l"))
         let request = try #require(desk.inbox.finding?.sweep.request)
         desk.send(.postbox(.portionFailed(request: request, .notConnected)))
         #expect(desk.shows(", on this page alone"))
-        #expect(reads(desk.press(.character("u")), nil, from: nil))
+        #expect(reads(desk.press(.plain("u")), nil, from: nil))
     }
 
     @Test("Letters that were found are bounded, and it says that there are more")
     func tooMany() {
         var desk = Self.long().desk
-        desk.press(.alt("l"))
-        desk.press(.character("b"))
+        desk.press(.alt("l"), .plain("b"))
         for part in 0..<10 {
             let numbers = (part * 100 + 1...part * 100 + 100).reversed()
             answer(numbers.map { letter(2_000 - $0, "build") }, next: "p", &desk)
@@ -213,12 +204,9 @@ struct InboxFilterTests {
         var desk = Self.desk()
         desk.press(.alt("l"))
         desk.type("lunch")
-        desk.press(.control("a"))
-        desk.press(.alt("u"))
+        desk.press(.control("a"), .alt("u"))
         #expect(desk.inbox.filter?.editor.text == "LUNCH" && desk.model.notices.shown == nil)
-        desk.press(.alt("b"))
-        desk.press(.right)
-        desk.press(.control("k"))
+        desk.press(.alt("b"), .right, .control("k"))
         #expect(desk.inbox.filter?.editor.text == "L" && desk.model.palette == nil)
         desk.press(.control("k"))
         #expect(desk.model.palette != nil)
@@ -227,17 +215,13 @@ struct InboxFilterTests {
     @Test("What is unread is shown, and an unread letter stays while it is read")
     func unread() {
         var desk = Self.desk()
-        desk.press(.enter)
-        desk.press(.enter)
-        desk.press(.alt("l"))
-        desk.type("is:unread")
-        desk.press(.enter)
+        desk.press(.enter, .enter, .alt("l"))
+        desk.enter("is:unread")
         #expect(ids(desk) == ["l2", "l3", "l4"])
         desk.press(.enter)
         desk.send(.postbox(.created(letter(5))))
         #expect(ids(desk) == ["l5", "l2", "l3", "l4"] && desk.inbox.selectedLetter?.id == "l2")
-        desk.press(.enter)
-        desk.press(.down)
+        desk.press(.enter, .down)
         desk.send(.postbox(.created(letter(6))))
         #expect(ids(desk) == ["l6", "l5", "l3", "l4"])
     }
@@ -245,10 +229,8 @@ struct InboxFilterTests {
     @Test("Marks outlive the filter, and all on the page means what is shown")
     func marks() {
         var desk = Self.desk()
-        desk.press(.insert)
-        desk.press(.alt("l"))
-        desk.type("carol")
-        desk.press(.enter)
+        desk.press(.insert, .alt("l"))
+        desk.enter("carol")
         desk.press(.control("a"))
         #expect(desk.inbox.marked == ["l1", "l2", "l4"])
         desk.press(.control("a"))
@@ -260,8 +242,7 @@ struct InboxFilterTests {
     @Test("The page is sorted by sender, by postbox and by age again, and the cursor stays on its letter")
     func sort() {
         var desk = Self.desk()
-        desk.press(.down)
-        desk.press(.alt("b"))
+        desk.press(.down, .alt("b"))
         #expect(ids(desk) == ["l1", "l3", "l2", "l4"] && desk.shows("by sender"))
         #expect(desk.inbox.selectedLetter?.id == "l2")
         desk.press(.alt("b"))
@@ -277,8 +258,7 @@ struct InboxFilterTests {
     func numbers() {
         var desk = Self.desk()
         desk.press(.alt("l"))
-        desk.type("lunch")
-        desk.press(.enter)
+        desk.enter("lunch")
         desk.enter("/read 2")
         #expect(desk.shows("lunch again") && desk.shows("from dave"))
         desk.press(.escape)
@@ -305,8 +285,7 @@ struct InboxFilterTests {
         desk.press(.alt("l"))
         desk.type("shop")
         #expect(ids(desk) == ["l5"])
-        desk.press(.escape)
-        desk.press(.alt("l"))
+        desk.press(.escape, .alt("l"))
         desk.type("persona:s1")
         #expect(ids(desk) == ["l1"])
     }
@@ -316,9 +295,7 @@ struct InboxFilterTests {
         var desk = Self.desk()
         desk.press(.alt("l"))
         desk.type("carol")
-        desk.press(.function(2))
-        desk.press(.down)
-        desk.press(.enter)
+        desk.press(.function(2), .down, .enter)
         desk.answerPage([letter(1)])
         #expect(ids(desk) == ["l1"] && desk.inbox.filter == nil)
     }
@@ -339,11 +316,8 @@ struct InboxFilterTests {
     func unreadElsewhere() {
         var desk = Self.desk()
         desk.press(.alt("l"))
-        desk.type("is:unread")
-        desk.press(.enter)
-        desk.press(.function(2))
-        desk.press(.down)
-        desk.press(.enter)
+        desk.enter("is:unread")
+        desk.press(.function(2), .down, .enter)
         desk.send(.postbox(.read(["l1"], counts: nil)))
         desk.answerPage([letter(1), letter(3)])
         #expect(ids(desk) == ["l3"] && desk.shows("filter: is:unread"))

@@ -13,8 +13,7 @@ struct InboxMarkingTests {
         desk.send(.postbox(.counts(["b1": 150, "b2": 100])))
         if let filter {
             desk.press(.alt("l"))
-            desk.type(filter)
-            desk.press(.enter)
+            desk.enter(filter)
         }
         desk.effects = []
         return desk
@@ -39,17 +38,14 @@ struct InboxMarkingTests {
         #expect(desk.inbox.marked.count == 25 && desk.inbox.marking == nil)
         #expect(desk.notice == "All 25 letters that match are marked.")
         // They are deleted as marks on other pages are, after a question with their number.
-        desk.press(.escape)
-        desk.press(.delete)
+        desk.press(.escape, .delete)
         #expect(desk.bottom.contains("Delete 25 letters from personal, 23 of them not in view? y/N"))
     }
 
     @Test("Without a filter all letters of the list are marked, those of one postbox where that is open")
     func all() {
         var desk = Self.desk()
-        desk.press(.function(2))
-        desk.press(.down)
-        desk.press(.enter)
+        desk.press(.function(2), .down, .enter)
         desk.answerPage([letter(250)])
         #expect(desk.press(.alt("*")).isReading(token: nil, box: "b1"))
         #expect(desk.shows("postbox personal ─ 0 marked, 0 of 150 looked at"))
@@ -62,8 +58,7 @@ struct InboxMarkingTests {
     @Test("The person goes on meanwhile: reads, turns pages and writes, and the marks go on")
     func meanwhile() {
         var desk = Self.desk(filter: "lunch")
-        desk.press(.alt("*"))
-        desk.press(.alt("n"))
+        desk.press(.alt("*"), .alt("n"))
         desk.answerPage([letter(230), letter(229)], next: "t3")
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         desk.press(.function(4))
@@ -188,8 +183,7 @@ struct InboxMarkingTests {
     @Test("Whoever leaves the postbox has it end, and is told so")
     func leaving() {
         var desk = Self.desk()
-        desk.press(.alt("*"))
-        desk.press(.alt("1"))
+        desk.press(.alt("*"), .alt("1"))
         #expect(desk.answerPortion(Self.portion(1...100, next: "p2")) == [])
         #expect(desk.inbox.marking == nil)
         let words = "The list was left, so no more letters are marked there."
@@ -199,9 +193,7 @@ struct InboxMarkingTests {
         var other = Self.desk()
         other.press(.alt("*"))
         other.answerPortion(Self.portion(1...100, next: "p2"))
-        other.press(.function(2))
-        other.press(.down)
-        other.press(.enter)
+        other.press(.function(2), .down, .enter)
         #expect(other.view == .inbox("b1") && other.inbox.marking == nil)
         #expect(other.notice == "\(words) 100 letters are marked of the 100 that were looked at.")
     }
@@ -209,9 +201,7 @@ struct InboxMarkingTests {
     @Test("Escape stops it in the list alone: what is read whole is closed, and the marks go on")
     func escapeElsewhere() {
         var desk = Self.desk()
-        desk.press(.alt("*"))
-        desk.press(.function(4))
-        desk.press(.escape)
+        desk.press(.alt("*"), .function(4), .escape)
         #expect(desk.view == .inbox(nil) && desk.inbox.marking != nil)
         desk.press(.escape)
         #expect(desk.view == .inbox(nil) && desk.inbox.marking == nil)

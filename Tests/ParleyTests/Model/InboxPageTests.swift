@@ -71,9 +71,7 @@ struct InboxPageTests {
     @Test("B41: a letter of another postbox does not come into this one's page")
     func otherBox() {
         var desk = Desk.inbox([letter(1)])
-        desk.press(.function(2))
-        desk.press(.down)
-        desk.press(.enter)
+        desk.press(.function(2), .down, .enter)
         desk.send(.postbox(.created(letter(2, box: "b2"))))
         desk.send(.postbox(.created(letter(3))))
         desk.answerPage([letter(1)])
@@ -156,8 +154,7 @@ struct InboxPageTests {
     @Test("The first letter of another page, of what a filter finds, and of a list that was empty is nobody's choice")
     func notChosen() {
         var turned = Desk.inbox([letter(3), letter(2)], next: "t2")
-        turned.press(.end)
-        turned.press(.alt("n"))
+        turned.press(.end, .alt("n"))
         turned.answerPage([letter(1)])
         turned.press(.alt("p"))
         turned.answerPage([letter(3), letter(2)], next: "t2")
@@ -165,17 +162,13 @@ struct InboxPageTests {
         #expect(turned.inbox.selectedLetter?.id == "l4")
 
         var filtered = Desk.inbox([letter(2, "lunch"), letter(1, "the build")])
-        filtered.press(.end)
-        filtered.press(.alt("l"))
-        filtered.type("lunch")
-        filtered.press(.enter)
+        filtered.press(.end, .alt("l"))
+        filtered.enter("lunch")
         filtered.send(.postbox(.created(letter(3, "lunch again"))))
         #expect(ids(filtered) == ["l3", "l2"] && filtered.inbox.selectedLetter?.id == "l3")
 
         var emptied = Desk.inbox([letter(2), letter(1)])
-        emptied.press(.end)
-        emptied.press(.control("a"))
-        emptied.press(.delete)
+        emptied.press(.end, .control("a"), .delete)
         emptied.wait(.seconds(5))
         emptied.send(.postbox(.deleted(BulkDeletion(deleted: ["l2", "l1"]))))
         for number in 3...4 { emptied.send(.postbox(.created(letter(number)))) }
@@ -294,8 +287,7 @@ struct InboxPageTests {
     @Test("Letters that another device has deleted lose their marks with the next list; what has moved on keeps them")
     func ghosts() {
         var desk = Desk.inbox([letter(5), letter(4), letter(3)], next: "t2")
-        desk.press(.control("a"))
-        desk.press(.control("r"))
+        desk.press(.control("a"), .control("r"))
         desk.answerPage([letter(7), letter(6), letter(4)], next: "t3")
         #expect(desk.inbox.marked == ["l3", "l4"])
         desk.press(.control("r"))
@@ -313,8 +305,7 @@ struct InboxPageTests {
         for _ in 0..<2 { desk.press(.down) }
         desk.press(.alt("m"))
         #expect(desk.inbox.marked == ["l4", "l5", "l6", "l7"])
-        desk.press(.home)
-        desk.press(.alt("m"))
+        desk.press(.home, .alt("m"))
         #expect(desk.inbox.marked.count == 7)
     }
 

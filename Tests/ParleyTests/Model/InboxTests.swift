@@ -25,9 +25,7 @@ struct InboxTests {
         #expect(desk.press(.alt("n")) == [])
         let stale = try #require(desk.inbox.fetch?.request)
         desk.send(.postbox(.boxes([postbox("b2", "work")])))
-        desk.press(.function(2))
-        desk.press(.down)
-        desk.press(.down)
+        desk.press(.function(2), .down, .down)
         #expect(desk.press(.enter).isListing(token: nil, box: "b2"))
         desk.send(.postbox(.page(request: stale, ListOutput(items: [letter(9)], nextToken: nil))))
         #expect(desk.inbox.letters.isEmpty)
@@ -36,8 +34,7 @@ struct InboxTests {
     @Test("B47: what is pressed while a page is on its way is done once it is here")
     func heldKeys() {
         var desk = Desk.joined("chat.lobby")
-        desk.press(.function(3))
-        desk.press(.down)
+        desk.press(.function(3), .down)
         #expect(desk.press(.enter) == [])
         desk.answerPage([letter(1), letter(2), letter(3)], next: "t2")
         #expect(desk.inbox.open == "l2")
@@ -63,8 +60,7 @@ struct InboxTests {
         desk.send(.postbox(.pageFailed(request: request, .notConnected)))
         #expect(desk.inbox.held.isEmpty)
 
-        desk.press(.alt("n"))
-        desk.press(.delete)
+        desk.press(.alt("n"), .delete)
         desk.type("yes, a sentence")
         desk.answerPage([letter(2)])
         #expect(desk.overlay == nil && desk.inbox.deletion.run == nil)
@@ -111,8 +107,7 @@ struct InboxTests {
         // Nobody sees the page's rows while a filter shows letters of all pages.
         desk = deleted(12) { desk in
             desk.press(.alt("l"))
-            desk.type("letter")
-            desk.press(.enter)
+            desk.enter("letter")
         }
         #expect(!desk.effects.isListing(token: nil))
         #expect(desk.press(.escape).isListing(token: nil))
@@ -144,8 +139,7 @@ struct InboxTests {
             desk.send(.postbox(.read(Set((start..<start + 100).map { "l\($0)" }), counts: nil)))
             #expect(desk.inbox.letters.map { desk.inbox.isUnread($0) } == [false, true])
         }
-        desk.press(.enter)
-        desk.press(.enter)
+        desk.press(.enter, .enter)
         #expect(desk.inbox.unreadCount(ofBox: "b1") == 8_999)
     }
 
@@ -158,13 +152,11 @@ struct InboxTests {
         #expect(desk.text == words && desk.focus == .compose)
         #expect(desk.inbox.marked.isEmpty && desk.inbox.selected == 0 && desk.overlay == nil)
         // What is half written goes on after a look at the letters, with a space too.
-        desk.press(.function(3))
-        desk.press(.down)
+        desk.press(.function(3), .down)
         desk.type(" more")
         #expect(desk.text == words + " more")
         #expect(desk.inbox.marked.isEmpty && desk.inbox.selected == 1)
-        desk.press(.function(3))
-        desk.press(.insert)
+        desk.press(.function(3), .insert)
         #expect(desk.inbox.marked == ["l2"])
     }
 
@@ -205,8 +197,7 @@ struct InboxTests {
         #expect(desk.screen().first?.hasSuffix("✉ 3") == true)
         desk.press(.enter)
         #expect(desk.screen().first?.hasSuffix("✉ 2") == true)
-        desk.press(.enter)
-        desk.press(.enter)
+        desk.press(.enter, .enter)
         #expect(desk.screen().first?.hasSuffix("✉ 2") == true)
         // What was read stays read when it is deleted, and when all is counted anew.
         desk.press(.delete)

@@ -386,8 +386,7 @@ struct KeptTests {
             desk.receive(Self.lines(limit + 1...limit + 60))
             desk.press(.pageUp)
             desk.send(.past("chat.lobby", .history(Self.lines(61...limit), isComplete: false)))
-            desk.press(.backTab)
-            desk.press(.home)
+            desk.press(.backTab, .home)
             let way = keeps ? "/search before:DATE leads further back" : "parley history has more"
             #expect(desk.notice == "Parley shows 50,000 messages at once; \(way).")
         }

@@ -17,20 +17,20 @@ struct LabPaneTests {
         var desk = Desk.joined("chat.lobby")
         desk.press(.function(9))
         #expect(desk.bottom.contains("Put this chat's connection behind the lab? y/N"))
-        desk.press(.character("n"))
+        desk.press(.plain("n"))
         #expect(desk.effects.isEmpty && desk.model.lab == nil && desk.view == .conversation("chat.lobby"))
         desk.press(.function(9))
-        #expect(desk.press(.character("y")) == [.lab(.open)])
+        #expect(desk.press(.plain("y")) == [.lab(.open)])
         #expect(desk.view == .lab && desk.focus == .main)
-        desk.press(.character("c"))
+        desk.press(.plain("c"))
         #expect(desk.notice.contains("One moment"))
     }
 
     @Test("A slash begins a command, whose letters are no keys of the lab")
     func command() {
         var desk = Scene.labOpened(Size(rows: 40, columns: 120))
-        desk.press(.character("/"))
-        for letter in "leave" { #expect(deeds(desk.press(.character(letter))).isEmpty) }
+        desk.press(.plain("/"))
+        for letter in "leave" { #expect(deeds(desk.press(.plain(letter))).isEmpty) }
         #expect(desk.text == "/leave" && desk.focus == .compose)
         #expect(desk.model.lab?.isOn == true && desk.view == .lab)
     }
@@ -70,51 +70,50 @@ struct LabPaneTests {
     @Test("The link is cut until it is restored: newcomers are refused, and the connection is reset")
     func cut() throws {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
-        let done = deeds(desk.press(.character("c")))
+        let done = deeds(desk.press(.plain("c")))
         #expect(done == [LabDeed(act: LabAct(.refuse), lasting: nil), LabDeed(act: LabAct(.cut), lasting: nil)])
         desk.send(.lab(.glance(LabScene.cut.glance)))
         #expect(desk.screen().contains { $0.contains("cut the link") && $0.contains("● until restored") })
         // Another row begins the same in another form, and is not the one that lasts.
         #expect(desk.screen().contains { $0.contains("refuse new connections") && !$0.contains("●") })
-        #expect(deeds(desk.press(.character("r"))).map(\.act.name) == [.restore])
+        #expect(deeds(desk.press(.plain("r"))).map(\.act.name) == [.restore])
     }
 
     @Test("Restoring says how one connects again where the connection was ended for good")
     func ended() {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
-        desk.press(.character("r"))
+        desk.press(.plain("r"))
         #expect(desk.model.notices.shown == nil)
         // The end of a ban has its own way back.
         desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .banned(nil))))
-        desk.press(.character("r"))
+        desk.press(.plain("r"))
         #expect(!desk.notice.contains("connects again"))
         desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .kicked(by: nil))))
-        #expect(deeds(desk.press(.character("r"))).map(\.act.name) == [.restore])
+        #expect(deeds(desk.press(.plain("r"))).map(\.act.name) == [.restore])
         #expect(desk.notice.contains("w connects again"))
     }
 
     @Test("Plus and minus change how long the selected fault lasts, from a second to until it is restored")
     func lengths() {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
-        desk.press(.character("n"))
+        desk.press(.plain("n"))
         #expect(deeds(desk.effects).last?.lasting == .seconds(10))
-        desk.press(.character("+"))
-        #expect(deeds(desk.press(.character("n"))).last?.lasting == .seconds(20))
+        desk.press(.plain("+"))
+        #expect(deeds(desk.press(.plain("n"))).last?.lasting == .seconds(20))
         for _ in 0..<20 { desk.press(.right) }
-        #expect(deeds(desk.press(.character("n"))).last == LabDeed(act: LabAct(.silence), lasting: nil))
-        for _ in 0..<20 { desk.press(.character("-")) }
-        #expect(deeds(desk.press(.character("n"))).last?.lasting == .seconds(1))
+        #expect(deeds(desk.press(.plain("n"))).last == LabDeed(act: LabAct(.silence), lasting: nil))
+        for _ in 0..<20 { desk.press(.plain("-")) }
+        #expect(deeds(desk.press(.plain("n"))).last?.lasting == .seconds(1))
         // What is over in a moment has no length.
-        desk.press(.character("x"))
-        desk.press(.character("+"))
-        #expect(deeds(desk.press(.character("x"))) == [LabDeed(act: LabAct(.cut), lasting: nil)])
+        desk.press(.plain("x"), .plain("+"))
+        #expect(deeds(desk.press(.plain("x"))) == [LabDeed(act: LabAct(.cut), lasting: nil)])
     }
 
     @Test("What cannot be done here says why, and is not done")
     func hindered() {
         var desk = Scene.labOpened(Size(rows: 40, columns: 120))
         #expect(desk.screen().contains { $0.contains("ban you") && $0.contains("not here") })
-        #expect(desk.press(.character("B")).isEmpty)
+        #expect(desk.press(.plain("B")).isEmpty)
         let words = "Not here: Parley did not start this network; its administrator can do that."
         #expect(desk.notice == words)
     }
@@ -142,7 +141,7 @@ struct LabPaneTests {
     @Test("What is typed behind Tab goes to the topic below; letters in the list are never a text")
     func typing() {
         var desk = Scene.labOpened(Size(rows: 24, columns: 80))
-        desk.press(.character("m"))
+        desk.press(.plain("m"))
         #expect(desk.text.isEmpty && desk.notice.contains("no key of the lab"))
         desk.press(.tab)
         let effects = desk.enter("a line with c and r")
@@ -158,8 +157,7 @@ struct LabPaneTests {
     @Test("News come while the pane can be seen, and no longer; nothing changes by time alone then")
     func watched() {
         var desk = Desk.joined("chat.lobby")
-        desk.press(.function(9))
-        desk.press(.character("y"))
+        desk.press(.function(9), .plain("y"))
         #expect(desk.send(.lab(.opened([:]))) == [.lab(.watch(true))])
         desk.send(.lab(.glance(LabScene.begun.glance)))
         #expect(desk.press(.escape) == [.lab(.watch(false))])
@@ -171,7 +169,7 @@ struct LabPaneTests {
         #expect(desk.press(.function(8)) == [.lab(.watch(false))])
         #expect(desk.press(.function(8)) == [.lab(.watch(true))])
         desk.press(.function(9))
-        #expect(desk.press(.character("e")) == [.lab(.end)])
+        #expect(desk.press(.plain("e")) == [.lab(.end)])
         #expect(desk.send(.lab(.over(LabScene.over.glance))) == [.lab(.watch(false))])
         #expect(!desk.screen()[1].contains("behind the lab"))
     }
@@ -187,10 +185,10 @@ struct LabPaneTests {
             #expect(rows.contains { $0.contains(" \(words) ") && $0.contains(" \(value)") }, "\(words)")
         }
         #expect(rows.contains { $0.contains("Acknowledged and never delivered: you 3.") })
-        #expect(desk.press(.character("c")).isEmpty)
+        #expect(desk.press(.plain("c")).isEmpty)
         // Asked as at first.
         #expect(desk.press(.enter).isEmpty)
-        #expect(desk.press(.character("y")) == [.lab(.open)])
+        #expect(desk.press(.plain("y")) == [.lab(.open)])
     }
 
     @Test("F9 after a ledger begins a new rehearsal, from the ledger and from the chat, if one wants")
@@ -199,8 +197,8 @@ struct LabPaneTests {
         #expect(desk.press(.function(9)).isEmpty && desk.view == .lab)
         var begun = Scene.ledger(Size(rows: 40, columns: 120))
         begun.press(.function(9))
-        #expect(begun.press(.character("y")) == [.lab(.open)])
-        desk.press(.character("n"))
+        #expect(begun.press(.plain("y")) == [.lab(.open)])
+        desk.press(.plain("n"))
         #expect(desk.view == .lab && desk.overlay == nil)
         desk.press(.escape)
         #expect(desk.view != .lab)
@@ -208,7 +206,7 @@ struct LabPaneTests {
         desk.press(.function(9))
         #expect(desk.shows("✗ Not everything is accounted for."))
         #expect(desk.bottom.contains("y/N"))
-        #expect(desk.press(.character("y")) == [.lab(.open)])
+        #expect(desk.press(.plain("y")) == [.lab(.open)])
     }
 
     @Test("A small screen scrolls through the ledger to its end")
@@ -242,17 +240,14 @@ struct LabPaneTests {
         }
         desk.press(.control("k"))
         #expect(hasCut(desk))
-        desk.press(.escape)
-        desk.press(.escape)
-        desk.press(.control("k"))
+        desk.press(.escape, .escape, .control("k"))
         #expect(desk.view == .conversation("chat.lobby") && !hasCut(desk))
     }
 
     @Test("What cannot be opened says why, and can be tried again")
     func failed() {
         var desk = Desk.joined("chat.lobby")
-        desk.press(.function(9))
-        desk.press(.character("y"))
+        desk.press(.function(9), .plain("y"))
         desk.send(.lab(.failed(error: "No port.")))
         #expect(desk.shows("The lab cannot be opened. No port."))
         #expect(desk.press(.enter) == [.lab(.open)])

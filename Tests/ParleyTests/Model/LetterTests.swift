@@ -22,8 +22,7 @@ struct LetterTests {
         #expect(desk.focus == .main && desk.text.isEmpty)
         desk.enter("/post carol hello")
         #expect(desk.focus == .main)
-        desk.press(.alt("s"))
-        desk.press(.enter)
+        desk.press(.alt("s"), .enter)
         #expect(desk.focus == .main)
         var long = Desk.inbox([letter(1, (1...99).map { "line \($0)" }.joined(separator: "\n"))])
         long.press(.alt("q"))
@@ -51,8 +50,7 @@ struct LetterTests {
         #expect(text == letter(1, "The notes.", from: "bob").forwarded(under: nil))
         // What is being written is not lost to it.
         desk.type("half a line")
-        desk.press(.function(3))
-        desk.press(.alt("f"))
+        desk.press(.function(3), .alt("f"))
         #expect(desk.text == "half a line")
     }
 
@@ -64,12 +62,10 @@ struct LetterTests {
         #expect(desk.shows("10:01 · The figures"))
         desk.press(.function(4))
         #expect(desk.shows("from bob in personal, 21 Nov 10:01 · The figures"))
-        desk.press(.escape)
-        desk.press(.alt("l"))
+        desk.press(.escape, .alt("l"))
         desk.type("figures")
         #expect(desk.letterIDs == ["l1"])
-        desk.press(.enter)
-        desk.press(.alt("f"))
+        desk.press(.enter, .alt("f"))
         #expect(desk.text.hasPrefix("/post \n\nSubject: Fwd: The figures\nForwarded: from bob to b1, "))
     }
 
@@ -131,9 +127,7 @@ struct LetterTests {
             Issue.record("no letter: \(desk.notice)")
             return
         }
-        desk.press(.function(3))
-        desk.press(.down)
-        desk.press(.alt("q"))
+        desk.press(.function(3), .down, .alt("q"))
         #expect(desk.text == "/post bob/personal Subject: re: Lunch / Friday\n> One?\n\n")
         let subject = "re: Lunch / Friday"
         guard case .letters(.post(_, "bob", "personal", subject, "> One?\n\nNo."))? = desk.enter("No.").core.first
@@ -191,8 +185,7 @@ struct LetterTests {
         let begun = "/post bob/personal Subject: Lunch | Twel"
         var desk = Desk.inbox([letter(1)])
         desk.model.network.keepsDesk = true
-        desk.press(.alt("c"))
-        desk.press(.control("u"))
+        desk.press(.alt("c"), .control("u"))
         desk.send(.input(.paste(begun)))
         #expect(desk.effects.contains(.store(.keepDraft(Draft(text: begun)))))
 
@@ -230,14 +223,13 @@ struct LetterTests {
         #expect(desk.text == "/save \(letter(1, "one").fileName)")
         #expect(
             desk.press(.enter) == [.letters(.save(text: "one", path: letter(1, "one").fileName, overwrites: false))])
-        desk.press(.function(3))
-        desk.press(.down)
+        desk.press(.function(3), .down)
         #expect(desk.enter("/save a b.txt") == [.letters(.save(text: "two", path: "a b.txt", overwrites: false))])
         desk.send(.postbox(.saving(.isThere(text: "two", path: "a b.txt"))))
         #expect(desk.bottom.hasPrefix(" a b.txt is there already. Write over it? y/N"))
         #expect(desk.press(.enter) == [])
         desk.send(.postbox(.saving(.isThere(text: "two", path: "a b.txt"))))
-        #expect(desk.press(.character("y")) == [.letters(.save(text: "two", path: "a b.txt", overwrites: true))])
+        #expect(desk.press(.plain("y")) == [.letters(.save(text: "two", path: "a b.txt", overwrites: true))])
         desk.send(.postbox(.saving(.saved(path: "a b.txt"))))
         #expect(desk.notice == "Saved as a b.txt.")
         desk.send(.postbox(.saving(.failed("no room"))))

@@ -121,9 +121,7 @@ struct MentionTests {
         #expect(desk.screen().contains { $0.hasPrefix(" b") && $0.contains(" @1 2 │") })
         #expect(desk.screen().first?.contains("@ 2   # 3") == true)
         #expect(desk.model.screen.title == "(@2, 3) parley alice@local")
-        desk.press(.function(2))
-        desk.press(.down)
-        desk.press(.enter)
+        desk.press(.function(2), .down, .enter)
         #expect(desk.conversation("b")?.mentions.isEmpty == true)
         #expect(desk.screen().first?.contains("@ 1   # 1") == true)
     }
@@ -166,7 +164,7 @@ struct MentionTests {
         #expect(Self.say("alice 2", 6, in: "b", on: &desk) == [])
         desk.wait(.seconds(10))
         // A terminal that never says whether it is in front: somebody who types is here, others may not be.
-        desk.press(.character("x"))
+        desk.press(.plain("x"))
         #expect(Self.say("alice: in view", 7, in: "a", on: &desk) == [])
         desk.wait(.seconds(120))
         #expect(Self.say("alice: in view", 8, in: "a", on: &desk) == .screen(.bell))

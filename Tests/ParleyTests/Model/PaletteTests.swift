@@ -53,17 +53,13 @@ struct PaletteTests {
         #expect(desk.model.palette != nil)
         // It is the same within what is typed there; at its end it closes the palette.
         desk.type("xleave")
-        desk.press(.control("a"))
-        desk.press(.right)
-        desk.press(.control("k"))
+        desk.press(.control("a"), .right, .control("k"))
         #expect(desk.model.palette?.editor.text == "x")
         desk.press(.control("k"))
         #expect(desk.model.palette == nil)
         #expect(desk.text == "hello " && desk.focus == .compose)
         // The connection log leaves the text its keys.
-        desk.press(.function(8))
-        desk.press(.control("a"))
-        desk.press(.control("k"))
+        desk.press(.function(8), .control("a"), .control("k"))
         #expect(desk.text.isEmpty && desk.model.logScroll != nil)
         desk.press(.control("k"))
         #expect(desk.model.palette != nil && desk.model.logScroll == nil)
@@ -86,8 +82,7 @@ struct PaletteTests {
         let before = Palette(.commands, desk.model.commandItems()).items
         for typed in ["log", "recon", "next topic", "/history ", "recon", "fold"] {
             desk.press(.control("k"))
-            desk.type(typed)
-            desk.press(.enter)
+            desk.enter(typed)
         }
         desk.press(.control("k"))
         let items = desk.model.palette?.items ?? []
@@ -99,8 +94,7 @@ struct PaletteTests {
         desk.press(.escape)
         for typed in ["close it", "help"] {
             desk.press(.control("k"))
-            desk.type(typed)
-            desk.press(.enter)
+            desk.enter(typed)
             desk.press(.escape)
         }
         #expect(desk.model.screen.choices.count == 5)
@@ -111,8 +105,7 @@ struct PaletteTests {
         var desk = Desk.joined("chat.lobby", "chat.quality")
         desk.type("a draft")
         desk.press(.control("k"))
-        desk.type("join")
-        desk.press(.enter)
+        desk.enter("join")
         #expect(desk.model.palette?.editor.text == "/join ")
         #expect(desk.shows("▌/join TOPIC  join a topic"))
         desk.type("chat.new")
@@ -142,10 +135,8 @@ struct PaletteTests {
         #expect(desk.shows("Write it as /post USER[/POSTBOX] [TEXT]"))
         desk.type("/")
         #expect(!desk.shows("Write it as"))
-        desk.press(.escape)
-        desk.press(.control("k"))
-        desk.type("/nonsense now")
-        desk.press(.enter)
+        desk.press(.escape, .control("k"))
+        desk.enter("/nonsense now")
         #expect(desk.shows("There is no command /nonsense."))
         desk.press(.control("u"))
         desk.type("qqqq")
@@ -170,8 +161,7 @@ struct PaletteTests {
         #expect(none == [] && other.model.palette == nil)
         #expect(other.bottom.contains("Del Alt-d: that belongs to another part of the screen, Postbox."))
         other.press(.control("k"))
-        other.type("new line")
-        other.press(.enter)
+        other.enter("new line")
         #expect(other.text == "\n")
     }
 
@@ -185,11 +175,8 @@ struct PaletteTests {
         #expect(desk.model.palette?.selectedItem?.title == quote.words)
         desk.press(.enter)
         #expect(desk.notice == "No message is selected; Shift-Tab and then Up go to one.")
-        desk.press(.backTab)
-        desk.press(.up)
-        desk.press(.control("k"))
-        desk.type("reply")
-        desk.press(.enter)
+        desk.press(.backTab, .up, .control("k"))
+        desk.enter("reply")
         #expect(desk.text == "> bob: shall we?\n" && desk.focus == .compose)
     }
 
@@ -219,13 +206,10 @@ struct PaletteTests {
         for begun in ["", "fine"] {
             var desk = Desk.joined("chat.lobby")
             desk.receive([message(1, "shall we?"), message(2, "or not?")])
-            desk.press(.backTab)
-            desk.press(.up)
-            desk.press(.up)
+            desk.press(.backTab, .up, .up)
             desk.type(begun)
             desk.press(.control("k"))
-            desk.type("quote it in the text")
-            desk.press(.enter)
+            desk.enter("quote it in the text")
             #expect(desk.text == "> bob: shall we?\n\(begun)" && desk.model.notices.shown == nil)
         }
     }
@@ -250,10 +234,9 @@ struct PaletteTests {
         desk.press(.control("c"))
         desk.wait(.seconds(3))
         #expect(desk.bottom.contains("Tab pane"))
-        desk.press(.backTab)
-        desk.press(.up)
+        desk.press(.backTab, .up)
         #expect(desk.bottom.contains("q quote"))
-        desk.press(.character("q"))
+        desk.press(.plain("q"))
         #expect(desk.text == "> bob: alice: shall we build?\n")
         desk.press(.control("c"))
         desk.wait(.seconds(3))
@@ -279,8 +262,7 @@ struct PaletteTests {
         #expect(desk.view == .conversation("chat.three") && desk.overlay == nil)
         #expect(desk.focus == .compose)
         desk.enter("/topics")
-        desk.press(.home)
-        desk.press(.escape)
+        desk.press(.home, .escape)
         #expect(desk.view == .conversation("chat.three") && desk.overlay == nil)
     }
 
@@ -298,16 +280,14 @@ struct PaletteTests {
     func editing() {
         var desk = Desk.joined("chat.lobby")
         desk.type("one two")
-        desk.press(.control("a"))
-        desk.press(.alt("x"))
+        desk.press(.control("a"), .alt("x"))
         desk.type("the word in capitals")
         #expect(desk.model.palette?.selectedItem?.note == "Alt-u")
         desk.press(.enter)
         #expect(desk.text == "ONE two" && desk.focus == .compose)
         // What waits for a key has the next one.
         desk.press(.alt("x"))
-        desk.type("put in the next key as it is")
-        desk.press(.enter)
+        desk.enter("put in the next key as it is")
         desk.press(.tab)
         #expect(desk.text == "ONE\t two")
     }
@@ -316,21 +296,17 @@ struct PaletteTests {
     func closing() {
         for key in [Key(.escape), .control("c"), .control("k"), .alt("x")] {
             var desk = Desk.joined("chat.lobby")
-            desk.press(.control("k"))
-            desk.press(key)
+            desk.press(.control("k"), key)
             #expect(desk.overlay == nil && desk.model.screen.quitIsArmed == false, "\(key)")
         }
         var desk = Desk.joined("chat.lobby")
-        desk.press(.control("k"))
-        desk.press(.control("g"))
+        desk.press(.control("k"), .control("g"))
         #expect(desk.model.palette?.kind == .places)
         desk.press(.function(3))
         #expect(desk.model.palette == nil && desk.view == .inbox(nil))
-        desk.press(.control("k"))
-        desk.press(.function(1))
+        desk.press(.control("k"), .function(1))
         #expect(desk.overlay == .help(scroll: 0))
-        desk.press(.escape)
-        desk.press(.control("k"))
+        desk.press(.escape, .control("k"))
         #expect(desk.press(.control("l")) == .screen(.redraw))
         #expect(desk.model.palette != nil)
     }
@@ -349,8 +325,7 @@ struct PaletteTests {
         desk.press(.pageDown)
         #expect(desk.model.palette?.firstVisible == list.rows - 1)
         #expect(desk.shows("│ ▌"))
-        desk.press(.pageUp)
-        desk.press(.pageUp)
+        desk.press(.pageUp, .pageUp)
         desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 5, column: 40))))
         #expect(desk.model.palette?.selected == 3)
         desk.type("/disconn")
@@ -376,8 +351,7 @@ struct PaletteTests {
     func noHistory() {
         for key in [Key.control("r"), .control("s")] {
             var desk = Desk.joined("chat.lobby")
-            desk.press(.control("k"))
-            desk.press(key)
+            desk.press(.control("k"), key)
             desk.type("/disconn")
             #expect(desk.model.palette?.editor.text == "/disconn", "\(key)")
             #expect(desk.model.palette?.selectedItem?.title == "/disconnect", "\(key)")
@@ -424,8 +398,7 @@ struct PaletteTests {
             ])
         desk.press(.enter)
         #expect(desk.view == .conversation("chat.a") && desk.focus == .compose)
-        desk.press(.alt("g"))
-        desk.press(.enter)
+        desk.press(.alt("g"), .enter)
         #expect(desk.view == .conversation("chat.b"))
         desk.press(.alt("/"))
         #expect(desk.view == .conversation("chat.a"))

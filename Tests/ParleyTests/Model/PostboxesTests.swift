@@ -269,8 +269,7 @@ struct PostboxesTests {
         #expect(desk.screen().contains { $0.hasPrefix("  Old orders") })
         desk.enter("/postbox")
         #expect(desk.screen().contains { $0.contains("work") && $0.contains("called Old orders") })
-        desk.press(.down)
-        desk.press(.enter)
+        desk.press(.down, .enter)
         #expect(desk.shows("postbox Old orders (work)"))
         #expect(desk.model.placeItems().map(\.title).contains("Old orders (work)"))
         desk.model.screen.focus = .compose
@@ -300,7 +299,7 @@ struct PostboxesTests {
         for (steps, text) in [(0, "/postbox rename personal "), (1, "/postbox rename work Old orders")] {
             desk.enter("/postbox")
             for _ in 0..<steps { desk.press(.down) }
-            desk.press(.character("r"))
+            desk.press(.plain("r"))
             #expect(desk.overlay == nil && desk.text == text)
             desk.model.compose.set("")
         }
@@ -311,18 +310,18 @@ struct PostboxesTests {
         var desk = desk()
         desk.enter("/postbox")
         #expect(desk.shows("Enter opens  e on, off"))
-        #expect(desk.press(.character("e")) == [.letters(.postboxes(.disable("personal")))])
+        #expect(desk.press(.plain("e")) == [.letters(.postboxes(.disable("personal")))])
         let off = postbox("personal", "personal", isEnabled: false)
         desk.send(.postboxes(.changed(.disable("personal"), off, all: [off, Self.boxes[1]])))
         // The list stays, and says how it is now.
         #expect(desk.screen().contains { $0.contains("personal") && $0.contains("off, 2 letters") })
         desk.press(.down)
-        #expect(desk.press(.character("e")) == [.letters(.postboxes(.enable("work")))])
+        #expect(desk.press(.plain("e")) == [.letters(.postboxes(.enable("work")))])
         #expect(desk.press(.delete) == [])
         #expect(desk.bottom.contains("Delete the postbox work with its 1,200 letters? y/N"))
-        #expect(desk.press(.character("y")) == [.letters(.postboxes(.delete("work")))])
+        #expect(desk.press(.plain("y")) == [.letters(.postboxes(.delete("work")))])
         desk.enter("/postbox")
-        desk.press(.character("n"))
+        desk.press(.plain("n"))
         #expect(desk.overlay == nil && desk.text == "/postbox create ")
     }
 
@@ -370,9 +369,9 @@ struct PostboxesTests {
         var desk = desk()
         #expect(desk.enter("/postbox delete work") == [])
         #expect(desk.bottom.contains("Delete the postbox work with its 1,200 letters?"))
-        #expect(desk.press(.character("n")) == [])
+        #expect(desk.press(.plain("n")) == [])
         #expect(desk.enter("/postbox delete work") == [])
-        #expect(desk.press(.character("y")) == [.letters(.postboxes(.delete("work")))])
+        #expect(desk.press(.plain("y")) == [.letters(.postboxes(.delete("work")))])
         desk.send(.postboxes(.changed(.delete("work"), Self.boxes[1], all: [Self.boxes[0]])))
         #expect(desk.effects.contains(.letters(.count)))
         #expect(desk.inbox.boxes.map(\.name) == ["personal"])
@@ -385,7 +384,7 @@ struct PostboxesTests {
         desk.send(.postbox(.boxes(Self.boxes)))
         desk.enter("/postbox delete work")
         #expect(desk.bottom.contains("with all its letters?"))
-        desk.press(.character("n"))
+        desk.press(.plain("n"))
         desk.send(.postbox(.counts(["personal": 1])))
         desk.enter("/postbox delete work")
         #expect(desk.bottom.contains("Delete the postbox work? It has no letters."))
@@ -411,7 +410,7 @@ struct PostboxesTests {
         var desk = Desk.inbox([letter(1), letter(2, box: "b2")])
         desk.model.screen.focus = .compose
         desk.enter("/postbox delete work")
-        desk.press(.character("y"))
+        desk.press(.plain("y"))
         desk.effects = []
         desk.send(.postboxes(.changed(.delete("work"), postbox("b2", "work"), all: [postbox("b1", "personal")])))
         #expect(desk.effects.contains(.letters(.count)))
@@ -433,9 +432,7 @@ struct PostboxesTests {
         #expect(screen.contains { $0.contains("Letters you sent, the newest first") })
         #expect(screen.contains { $0.contains("1  21 Nov 10:02") && $0.contains("bob/personal: Figures · the second") })
         #expect(screen.contains { $0.contains("2  21 Nov 10:01") && $0.contains("carol/personal: the first") })
-        desk.press(.down)
-        desk.press(.down)
-        desk.press(.enter)
+        desk.press(.down, .down, .enter)
         #expect(desk.overlay == nil)
         #expect(desk.shows("to carol/personal, 21 Nov 10:01"))
         #expect(desk.shows("the first"))
@@ -482,25 +479,24 @@ struct PostboxesTests {
             return desk
         }
         var desk = opened(Self.sent(1, "see below\nor above", subject: "Figures"))
-        desk.press(.character("q"))
+        desk.press(.plain("q"))
         #expect(desk.text == "/post bob/personal Subject: Re: Figures\n> see below\n> or above\n\n")
         #expect(desk.focus == .compose)
 
         desk = opened(Self.sent(1, "see below"))
-        desk.press(.character("q"))
+        desk.press(.plain("q"))
         #expect(desk.text == "/post bob/personal > see below\n\n")
 
         // What is being written is not made into a letter.
         desk = opened(Self.sent(1, "see below"))
         desk.press(.enter)
         desk.type("a line")
-        desk.press(.backTab)
-        desk.press(.character("q"))
+        desk.press(.backTab, .plain("q"))
         #expect(desk.text == "a line")
         #expect(desk.notice.hasPrefix("Something is being written already."))
 
         desk = opened(Self.sent(1, "see below", to: ""))
-        desk.press(.character("q"))
+        desk.press(.plain("q"))
         #expect(desk.text.isEmpty && desk.notice.hasPrefix("It is not known whom"))
     }
 
@@ -515,8 +511,7 @@ struct PostboxesTests {
         desk.press(.up)
         for _ in 1...200 { desk.press(.pageUp) }
         #expect(desk.shows("letter number 100"))
-        desk.press(.home)
-        desk.press(.enter)
+        desk.press(.home, .enter)
         #expect(desk.shows("to bob/personal, 21 Nov 11:40"))
     }
 

@@ -125,15 +125,13 @@ struct RecoveryTests {
     func scrolled() {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 12, columns: 80))
         desk.receive((1...60).map { message($0, "line \($0)") })
-        desk.press(.pageUp)
-        desk.press(.pageUp)
+        desk.press(.pageUp, .pageUp)
         let before = desk.screen().dropFirst(2).prefix(7)
         #expect(before.contains { $0.contains("line ") } && !before.contains { $0.contains("line 60") })
         Self.outage(&desk)
         #expect(desk.screen().dropFirst(2).prefix(7) == before)
         // The keys go from message to message.
-        desk.press(.end)
-        desk.press(.up)
+        desk.press(.end, .up)
         #expect(desk.texts("chat.lobby").last == "outage 1")
     }
 }

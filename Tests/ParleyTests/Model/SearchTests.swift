@@ -149,8 +149,7 @@ struct SearchTests {
         var desk = Self.found(items)
         desk.press(.down)
         #expect(desk.search?.selected == 1)
-        desk.press(.up)
-        desk.press(.up)
+        desk.press(.up, .up)
         #expect(desk.search?.selected == 0)
         desk.press(.pageDown)
         #expect(desk.search?.selected == 18)
@@ -218,8 +217,7 @@ struct SearchTests {
     @Test("Up begins at the message that a search has led to, also where it stands above others in view")
     func selectionBeginsThere() {
         var desk = Self.found([Self.item(120, "the build number 120")])
-        desk.press(.enter)
-        desk.press(.up)
+        desk.press(.enter, .up)
         #expect(desk.model.selectedRow?.text == "the build number 120")
         desk.press(.up)
         #expect(desk.model.selectedRow?.text == "the build number 119")
@@ -296,20 +294,20 @@ struct SearchTests {
         desk.press(.enter)
         desk.answerAround(.around, 30...70)
         // What was found itself, before anything is looked for.
-        #expect(desk.press(.character("y")) == .screen(.copy("the build number 50")))
+        #expect(desk.press(.plain("y")) == .screen(.copy("the build number 50")))
         desk.enter("/find NUMBER 4")
         #expect(desk.excerpt != nil && desk.model.selectedRow?.text == "the build number 49")
-        desk.press(.character("n"))
+        desk.press(.plain("n"))
         #expect(desk.model.selectedRow?.text == "the build number 48")
-        #expect(desk.press(.character("y")) == .screen(.copy("the build number 48")))
-        desk.press(.character("N"))
+        #expect(desk.press(.plain("y")) == .screen(.copy("the build number 48")))
+        desk.press(.plain("N"))
         desk.enter("/find")
         #expect(desk.model.selectedRow?.text == "the build number 48")
-        for _ in 0..<9 { desk.press(.character("n")) }
+        for _ in 0..<9 { desk.press(.plain("n")) }
         #expect(desk.model.selectedRow?.text == "the build number 40")
         #expect(desk.notice == "No message above has NUMBER 4; /history loads older ones.")
         #expect(desk.shows("the build number 40"))
-        desk.press(.character("q"))
+        desk.press(.plain("q"))
         #expect(desk.text == "> bob: the build number 40\n" && desk.focus == .compose)
     }
 
@@ -322,7 +320,7 @@ struct SearchTests {
         #expect(desk.model.selectedRow?.text == "the build number 39")
         desk.press(.home)
         #expect(desk.model.selectedRow == nil && desk.model.screen.marks.find == nil)
-        #expect(desk.press(.character("y")) == .screen(.copy("the build number 50")))
+        #expect(desk.press(.plain("y")) == .screen(.copy("the build number 50")))
     }
 
     @Test("What stands only below what was found is found too, and what stands nowhere is said to be nowhere")
@@ -332,7 +330,7 @@ struct SearchTests {
         desk.answerAround(.around, 30...70)
         desk.enter("/find number 6")
         #expect(desk.model.selectedRow?.text == "the build number 60")
-        desk.press(.character("N"))
+        desk.press(.plain("N"))
         #expect(desk.model.selectedRow?.text == "the build number 61")
         desk.enter("/find dragons")
         #expect(desk.notice == "No message that is loaded here has dragons. /search looks through all that is kept.")
@@ -349,11 +347,10 @@ struct SearchTests {
         desk.enter("/find number 4")
         desk.press(.escape)
         #expect(desk.search != nil && desk.model.screen.marks.selection == nil && desk.model.screen.marks.find == nil)
-        desk.press(.down)
-        desk.press(.enter)
+        desk.press(.down, .enter)
         desk.answerAround(.around, 30...70)
         #expect(desk.model.selectedRow == nil)
-        #expect(desk.press(.character("y")) == .screen(.copy("the build number 45")))
+        #expect(desk.press(.plain("y")) == .screen(.copy("the build number 45")))
         desk.enter("/find number 4")
         desk.press(.end)
         #expect(desk.view == .conversation("chat.lobby"))
@@ -377,10 +374,9 @@ struct SearchTests {
             return
         }
         #expect(reader.find?.line?.part == 1 && desk.focus == .main)
-        desk.press(.character("n"))
-        desk.press(.character("n"))
+        desk.press(.plain("n"), .plain("n"))
         #expect(desk.notice == "No line below has build.")
-        #expect(desk.press(.character("y")) == .screen(.copy("Lunch?\nThe build can wait.\nThe build is red.")))
+        #expect(desk.press(.plain("y")) == .screen(.copy("Lunch?\nThe build can wait.\nThe build is red.")))
         desk.press(.escape)
         #expect(desk.search?.openLetter != nil)
     }
@@ -395,9 +391,7 @@ struct SearchTests {
         desk.enter("lost?")
         #expect(desk.bottom.contains("chat.old is not joined."))
         #expect(desk.text == "lost?")
-        desk.press(.control("c"))
-        desk.press(.tab)
-        desk.press(.tab)
+        desk.press(.control("c"), .tab, .tab)
         #expect(desk.press(.end).contains(.topics(.subscribe(topic: "chat.old"))))
         #expect(desk.view == .conversation("chat.old"))
     }
@@ -408,8 +402,7 @@ struct SearchTests {
         desk.press(.enter)
         desk.answerAround(.around, 60...61)
         #expect(desk.shows("✗ The message is no longer kept on this machine."))
-        desk.press(.escape)
-        desk.press(.enter)
+        desk.press(.escape, .enter)
         let request = try #require(desk.excerpt?.request)
         desk.send(.search(.aroundFailed(request: request, "It is damaged")))
         #expect(desk.shows("✗ It is damaged"))
@@ -470,9 +463,7 @@ struct SearchTests {
             var frames = [desk.screen()]
             desk.press(.enter)
             frames.append(desk.screen())
-            desk.press(.enter)
-            desk.press(.down)
-            desk.press(.enter)
+            desk.press(.enter, .down, .enter)
             let request = desk.excerpt?.request ?? 0
             let part = ExcerptPart(direction: .around, messages: [message(50, attack, from: attack, topic: "chat.old")])
             desk.send(.search(.around(request: request, part)))

@@ -70,9 +70,7 @@ struct SelectionTests {
         let lines = (1...30).map { "part \($0)." }.joined(separator: "\n")
         let messages = [message(1, "first."), message(2, lines), message(3, "last.")]
         desk.receive(messages)
-        desk.press(.backTab)
-        desk.press(.up)
-        desk.press(.up)
+        desk.press(.backTab, .up, .up)
         #expect(selected(desk) == lines)
         var seen: Set<String> = []
         for _ in 0..<60 where selected(desk) != "first." {
@@ -88,8 +86,7 @@ struct SelectionTests {
     func older() {
         var desk = Desk.joined("chat.lobby")
         desk.send(.past("chat.lobby", .history([message(7, "seven")], isComplete: false)))
-        desk.press(.backTab)
-        desk.press(.up)
+        desk.press(.backTab, .up)
         #expect(selected(desk) == "seven")
         #expect(
             desk.press(.up) == [.topics(.loadHistory(topic: "chat.lobby", before: 7, limit: ChatModel.historyPage))])
@@ -143,15 +140,13 @@ struct SelectionTests {
     func copy() {
         var desk = Desk.joined("chat.lobby")
         desk.receive([message(1, "one\u{1B}[2J\ntwo")])
-        desk.press(.backTab)
-        desk.press(.up)
-        guard case .copy(let text)? = desk.press(.character("y")).screen.first else {
+        desk.press(.backTab, .up)
+        guard case .copy(let text)? = desk.press(.plain("y")).screen.first else {
             Issue.record("nothing was copied")
             return
         }
         #expect(!text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" } && text.hasSuffix("\ntwo"))
-        desk.press(.escape)
-        desk.press(.control("y"))
+        desk.press(.escape, .control("y"))
         #expect(desk.text == text)
     }
 
@@ -159,9 +154,8 @@ struct SelectionTests {
     func copyLong() {
         var desk = Desk.joined("chat.lobby")
         desk.receive([message(1, String(repeating: "long ", count: 20_000))])
-        desk.press(.backTab)
-        desk.press(.up)
-        #expect(desk.press(.character("y")).isEmpty)
+        desk.press(.backTab, .up)
+        #expect(desk.press(.plain("y")).isEmpty)
         #expect(desk.notice == "It is too long for the terminal's clipboard; ^Y puts it into the text.")
     }
 
@@ -170,9 +164,7 @@ struct SelectionTests {
         var desk = Desk.joined("chat.lobby")
         desk.receive([message(1, "shall we\nship it?")])
         desk.type("yes")
-        desk.press(.backTab)
-        desk.press(.up)
-        desk.press(.character("q"))
+        desk.press(.backTab, .up, .plain("q"))
         #expect(desk.text == "> bob: shall we\n> ship it?\nyes" && desk.focus == .compose)
         desk.type("!")
         #expect(desk.text.hasSuffix("yes!"))
@@ -182,9 +174,7 @@ struct SelectionTests {
     func quoteInPattern() {
         var desk = Desk.joined("alerts.>")
         desk.receive([message(1, "disk full", topic: "alerts.n1.disk")], in: "alerts.>")
-        desk.press(.backTab)
-        desk.press(.up)
-        desk.press(.character("q"))
+        desk.press(.backTab, .up, .plain("q"))
         #expect(desk.text.isEmpty && desk.model.selectedRow?.text == "disk full")
         let words = "/join alerts.n1.disk to answer; alerts.> is only for reading."
         #expect(desk.notice == words)
@@ -198,9 +188,7 @@ struct SelectionTests {
         var desk = Desk.joined("chat.lobby")
         let lines = (1...50).map { "row \($0)." }.joined(separator: "\n")
         desk.receive([message(1, lines)])
-        desk.press(.backTab)
-        desk.press(.up)
-        desk.press(.character("q"))
+        desk.press(.backTab, .up, .plain("q"))
         #expect(desk.text == "> bob: row 1.\n> row 2.\n> row 3. …\n")
         #expect(desk.notice == "The quotation is cut: it has the first 3 lines of 50.")
         var short = Desk.joined("chat.lobby")
@@ -238,8 +226,7 @@ struct SelectionTests {
     @Test("i tells what is known of a message: its id, its place, its time, and that a name proves nothing")
     func details() {
         var desk = Self.desk()
-        desk.press(.up)
-        desk.press(.character("i"))
+        desk.press(.up, .plain("i"))
         let screen = desk.screen()
         for words in ["About this message", "bob", "m40", "40", "21 November 2025, 10:00:00", "does not prove it"] {
             #expect(screen.contains { $0.contains(words) }, "\(words)")
@@ -252,7 +239,7 @@ struct SelectionTests {
     func letters() {
         for letter in ["y", "q", "i", "n", "N"] as [Character] {
             var desk = Self.desk()
-            desk.press(.character(letter))
+            desk.press(.plain(letter))
             #expect(desk.text == String(letter) && desk.focus == .compose)
         }
     }
@@ -270,14 +257,13 @@ struct SelectionTests {
         var desk = Desk.joined("chat.a", "chat.lobby")
         let messages = (1...40).map { message(UInt64($0), $0 == 20 ? "@alice look" : "line \($0).") }
         desk.receive(messages)
-        desk.press(.alt("a"))
-        desk.press(.backTab)
+        desk.press(.alt("a"), .backTab)
         return desk
     }
 
     @Test("Behind Alt-a, Up and Down begin at the message that it has led to, wherever that stands in view")
     func beginsWhereTheJumpLed() {
-        for (key, next) in [(Key.Code.up, "line 19."), (.down, "line 21.")] {
+        for (key, next) in [(Key.up, "line 19."), (.down, "line 21.")] {
             var desk = Self.calledDesk()
             #expect(selected(desk) == nil)
             desk.press(key)
@@ -303,8 +289,7 @@ struct SelectionTests {
         desk = Self.calledDesk()
         desk.press(.tab)
         desk.enter("here I am")
-        desk.press(.backTab)
-        desk.press(.up)
+        desk.press(.backTab, .up)
         #expect(selected(desk) == "here I am")
 
         // Where it is out of view, the keys begin in what is.
@@ -320,7 +305,7 @@ struct SelectionTests {
         desk.press(.up)
         desk.send(.topic("chat.lobby", .restarted))
         #expect(selected(desk) == nil)
-        desk.press(.character("y"))
+        desk.press(.plain("y"))
         #expect(desk.text == "y")
     }
 }
@@ -339,12 +324,12 @@ struct FindTests {
         var desk = Self.desk()
         desk.enter("/find CAFE")
         #expect(desk.model.selectedRow?.text == "a cafeteria")
-        desk.press(.character("n"))
+        desk.press(.plain("n"))
         #expect(desk.model.selectedRow?.text == "The Café opens")
-        desk.press(.character("n"))
+        desk.press(.plain("n"))
         #expect(desk.notice == "No message above has CAFE; Home loads older ones.")
         #expect(desk.model.selectedRow?.text == "The Café opens")
-        desk.press(.character("N"))
+        desk.press(.plain("N"))
         #expect(desk.model.selectedRow?.text == "a cafeteria")
     }
 
@@ -354,7 +339,7 @@ struct FindTests {
         desk.enter("/find cafe")
         desk.enter("/find")
         #expect(desk.model.selectedRow?.text == "The Café opens" && desk.focus == .main)
-        desk.press(.character("N"))
+        desk.press(.plain("N"))
         #expect(desk.model.selectedRow?.text == "a cafeteria")
         // Once the person is back at the text nothing is looked for any more.
         desk.press(.escape)
@@ -371,14 +356,12 @@ struct FindTests {
             desk.enter("/find cafe")
             desk.type("fine")
             desk.press(.control("k"))
-            desk.type(typed)
-            desk.press(.enter)
+            desk.enter(typed)
             #expect(desk.model.screen.marks.find == nil && desk.text == text, "\(typed)")
             desk.press(.control("k"))
-            desk.type("the message above that has it")
-            desk.press(.enter)
+            desk.enter("the message above that has it")
             #expect(desk.model.selectedRow?.text == "The Café opens", "\(typed)")
-            desk.press(.character("N"))
+            desk.press(.plain("N"))
             #expect(desk.model.selectedRow?.text == "a cafeteria", "\(typed)")
         }
     }

@@ -37,8 +37,7 @@ struct TopicOrderTests {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c", "chat.d")
         desk.receive([message(1, "x", topic: "chat.c", minutes: 1)])
         desk.receive([message(2, "x", topic: "chat.b", minutes: 2)])
-        desk.press(.function(2))
-        desk.press(.alt("o"))
+        desk.press(.function(2), .alt("o"))
         #expect(desk.topics == ["chat.b", "chat.c", "chat.a", "chat.d"])
         #expect(desk.screen()[1].hasPrefix(" TOPICS by activity"))
         // The cursor stays on its topic.
@@ -71,8 +70,7 @@ struct TopicOrderTests {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c")
         desk.receive([message(1, "x", topic: "chat.c", minutes: 1)])
         desk.press(.control("k"))
-        desk.type("order topics activity")
-        desk.press(.enter)
+        desk.enter("order topics activity")
         #expect(desk.topics == ["chat.c", "chat.a", "chat.b"])
         desk.press(.escape)
         desk.enter("/join chat.d")
@@ -89,9 +87,7 @@ struct TopicOrderTests {
     func many() {
         var desk = Desk()
         desk.send(.start(topics: (0..<2_000).map { "room.\($0)" }))
-        desk.press(.function(2))
-        desk.press(.alt("o"))
-        desk.press(.escape)
+        desk.press(.function(2), .alt("o"), .escape)
         for number in 0..<200 {
             let topic = "room.\(1_999 - number)"
             desk.receive([message(UInt64(number) + 1, "x", topic: topic, minutes: Int64(number))])

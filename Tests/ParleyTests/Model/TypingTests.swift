@@ -58,7 +58,7 @@ struct ToldTypingTests {
         desk.type("x")
         #expect(told(&desk) == [Self.lobby])
         desk.wait(.seconds(5))
-        for code in [Key.Code.left, .right, .home, .end] { desk.press(code) }
+        desk.press(.left, .right, .home, .end)
         #expect(told(&desk) == [])
         desk.press(.backspace)
         #expect(told(&desk) == [Self.nowhere])
@@ -88,8 +88,7 @@ struct ToldTypingTests {
     func elsewhere() {
         var desk = Desk.joined("alerts.>")
         desk.type("x")
-        desk.press(.function(3))
-        desk.press(.tab)
+        desk.press(.function(3), .tab)
         desk.type("xyz")
         #expect(told(&desk) == [])
         var welcome = Desk()

@@ -109,7 +109,7 @@ struct UnreadTests {
     func keyMeansForeground() {
         var desk = Desk.joined("chat.lobby")
         desk.loseFocus()
-        #expect(desk.press(.character("x")).core.first == .connection(.setActive(true)))
+        #expect(desk.press(.plain("x")).core.first == .connection(.setActive(true)))
     }
 
     @Test("Nothing counts as read while scrolled up; going to the end reads it")
@@ -166,8 +166,7 @@ struct UnreadTests {
         #expect(marker != nil && marker.map { $0 + 1 } == screen.firstIndex { $0.hasSuffix("line 1.") })
         #expect(screen.last?.contains("first unread") == false)
         // The arrows begin there.
-        desk.press(.backTab)
-        desk.press(.down)
+        desk.press(.backTab, .down)
         #expect(desk.model.selectedRow?.text == "line 1.")
 
         // In view already, nothing moves.
@@ -175,8 +174,7 @@ struct UnreadTests {
         #expect(!few.bottom.contains("first unread"))
         few.press(.alt("u"))
         #expect(few.conversation("chat.qa")?.scroll == .bottom)
-        few.press(.backTab)
-        few.press(.up)
+        few.press(.backTab, .up)
         #expect(few.model.selectedRow?.text == "line 1.")
     }
 
@@ -202,8 +200,7 @@ struct UnreadTests {
                 desk.send(.input(.focusIn))
             },
             { desk in
-                desk.press(.control("k"))
-                desk.press(.escape)
+                desk.press(.control("k"), .escape)
             },
         ]
         for (place, act) in stays.enumerated() {
@@ -212,16 +209,14 @@ struct UnreadTests {
             #expect(desk.view == .conversation("chat.qa") && Self.isMarked(desk), "\(place)")
         }
         var left = Self.marked()
-        left.press(.alt("1"))
-        left.press(.alt("2"))
+        left.press(.alt("1"), .alt("2"))
         #expect(!Self.isMarked(left))
         var answered = Self.marked()
         answered.enter("thanks")
         #expect(!Self.isMarked(answered))
         // What nobody has seen yet stays, however often it is passed by.
         var unseen = Self.unread(60)
-        unseen.press(.alt("1"))
-        unseen.press(.alt("2"))
+        unseen.press(.alt("1"), .alt("2"))
         #expect(unseen.conversation("chat.qa")?.newMarker == .message(1))
         unseen.press(.alt("u"))
         #expect(Self.isMarked(unseen))
@@ -281,8 +276,7 @@ struct UnreadTests {
         receive(62)
         desk.press(.end)
         #expect(marked() == " line 62.")
-        desk.press(.alt("u"))
-        desk.press(.alt("1"))
+        desk.press(.alt("u"), .alt("1"))
         receive(63)
         desk.press(.alt("2"))
         #expect(marked() == " line 63.")
@@ -299,8 +293,7 @@ struct UnreadTests {
         desk.press(.alt("u"))
         #expect(desk.text == "TWO WORDS" && desk.shows("── new ─"))
         // With a number the words before the cursor are meant.
-        desk.press(.alt("-"))
-        desk.press(.alt("u"))
+        desk.press(.alt("-"), .alt("u"))
         #expect(desk.text == "TWO WORDS" && desk.model.notices.shown == nil)
     }
 
@@ -324,8 +317,7 @@ struct UnreadTests {
         #expect(desk.screen().contains { $0.hasPrefix(" chat.d        @1 2 │") })
         desk.press(.control("g"))
         #expect(desk.model.palette?.items.prefix(2).map(\.title) == ["chat.d", "chat.b"])
-        desk.press(.escape)
-        desk.press(.alt("a"))
+        desk.press(.escape, .alt("a"))
         #expect(desk.view == .conversation("chat.d") && desk.conversation("chat.d")?.mentions.count == 0)
         desk.press(.alt("a"))
         #expect(desk.view == .conversation("chat.b"))
@@ -354,9 +346,7 @@ struct UnreadTests {
     func jumpEnds() {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c")
         desk.receive([message(1, "x", topic: "chat.b")])
-        desk.press(.alt("a"))
-        desk.press(.alt("3"))
-        desk.press(.alt("a"))
+        desk.press(.alt("a"), .alt("3"), .alt("a"))
         #expect(desk.view == .conversation("chat.c") && desk.notice == "Nothing is unread.")
     }
 
@@ -395,9 +385,4 @@ struct UnreadTests {
         #expect(desk.receive([message(2, "@alice hi"), message(3, "@alice")]) == .screen(.bell))
         #expect(desk.receive([message(4, "nobody")]) == [])
     }
-}
-
-extension Desk {
-    @discardableResult
-    mutating func press(_ code: Key.Code, _ modifiers: Key.Modifiers) -> ChatEffects { press(Key(code, modifiers)) }
 }

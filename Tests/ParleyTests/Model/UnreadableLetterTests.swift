@@ -36,8 +36,7 @@ struct UnreadableLetterTests {
     func shown() throws {
         var desk = Desk.inbox(Self.page([2], unreadable: [1]).withUnreadable(.newestFirst).items)
         #expect(desk.screen().contains { $0.contains("mallory") && $0.contains("(a letter of 12 bytes that") })
-        desk.press(.end)
-        desk.press(.delete)
+        desk.press(.end, .delete)
         desk.effects = []
         desk.wait(.seconds(5))
         let id = Self.id(1)

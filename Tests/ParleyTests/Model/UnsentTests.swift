@@ -63,7 +63,7 @@ struct UnsentTests {
             desk.enter(command)
             #expect(desk.bottom.contains("1 message is not sent yet."), "\(topic)")
             #expect(desk.effects.screen.isEmpty && !desk.effects.contains(.connection(.disconnect)))
-            #expect(desk.press(.character("y")) == effects, "\(topic)")
+            #expect(desk.press(.plain("y")) == effects, "\(topic)")
         }
     }
 
@@ -79,7 +79,7 @@ struct UnsentTests {
         #expect(desk.model.network.outbox.messages.isEmpty && desk.conversation("chat.lobby")?.failedLines.count == 1)
         #expect(desk.enter("/quit") == [])
         #expect(desk.bottom.contains("1 message is not sent yet. Quit anyway? y/N"))
-        desk.press(.character("n"))
+        desk.press(.plain("n"))
         desk.enter("/discard")
         #expect(desk.enter("/quit") == .screen(.quit))
 
@@ -145,15 +145,15 @@ struct UnsentTests {
         #expect(row(desk, with: "r sends it again, x drops it") != "")
         #expect(desk.model.chosenLine?.id == "a")
         #expect(desk.press(.down).isEmpty && desk.model.chosenLine?.id == "b")
-        #expect(desk.press(.character("r")) == [.topics(.sendAgain(id: "b", topic: "chat.lobby", text: "line b"))])
+        #expect(desk.press(.plain("r")) == [.topics(.sendAgain(id: "b", topic: "chat.lobby", text: "line b"))])
         #expect(desk.model.chosenLine?.id == "c")
-        #expect(desk.press(.character("x")) == [.topics(.drop(ids: ["c"]))])
+        #expect(desk.press(.plain("x")) == [.topics(.drop(ids: ["c"]))])
         #expect(desk.model.chosenLine?.id == "a")
         desk.press(.up)
-        #expect(desk.press(.character("x")) == [.topics(.drop(ids: ["a"]))])
+        #expect(desk.press(.plain("x")) == [.topics(.drop(ids: ["a"]))])
         #expect(desk.texts("chat.lobby") == ["queued line b"])
         // With nothing unsent, they are letters like others.
-        desk.press(.character("x"))
+        desk.press(.plain("x"))
         #expect(desk.text == "x" && desk.focus == .compose)
     }
 
@@ -163,12 +163,11 @@ struct UnsentTests {
         var desk = Self.opened(lines)
         desk.press(.backTab)
         #expect(row(desk, with: "line number 1.").isEmpty)
-        #expect(desk.press(.character("x")).isEmpty)
+        #expect(desk.press(.plain("x")).isEmpty)
         #expect(!row(desk, with: "line number 1.").isEmpty)
-        #expect(desk.press(.character("x")) == [.topics(.drop(ids: ["id-1"]))])
+        #expect(desk.press(.plain("x")) == [.topics(.drop(ids: ["id-1"]))])
         for _ in 1...39 {
-            desk.press(.character("x"))
-            desk.press(.character("x"))
+            desk.press(.plain("x"), .plain("x"))
         }
         #expect(desk.conversation("chat.lobby")?.failedLines.isEmpty == true)
     }
@@ -187,8 +186,7 @@ struct UnsentTests {
         for (typed, effect) in choices {
             var desk = Self.opened([Self.unsent("a", "refused", Self.failed)])
             desk.receive([message(1, "shall we?")])
-            desk.press(.backTab)
-            desk.press(.up)
+            desk.press(.backTab, .up)
             #expect(desk.model.selectedRow?.text == "shall we?")
             desk.type(begun)
             desk.press(.control("k"))

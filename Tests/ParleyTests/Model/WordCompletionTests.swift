@@ -82,8 +82,7 @@ struct WordCompletionTests {
             desk.type(text)
             desk.press(.tab)
             #expect(desk.focus == .sidebar && desk.text == text, "\(text)")
-            desk.press(.backTab)
-            desk.press(.control("u"))
+            desk.press(.backTab, .control("u"))
         }
     }
 

@@ -16,8 +16,7 @@ struct FrameTests {
         desk.receive([message(1, attack, from: attack, id: attack)])
         desk.send(.topic("chat.lobby", .failed(.server(code: 1, attack))))
         desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .kicked(by: attack))))
-        desk.press(.escape)
-        desk.press(.alt("a"))
+        desk.press(.escape, .alt("a"))
         for screen in [postboxScreen, desk.screen().joined(separator: "\n")] {
             #expect(screen.contains("evil"))
             #expect(
@@ -91,8 +90,7 @@ struct FrameTests {
     func thousandTopics() {
         var desk = Desk(size: Size(rows: 24, columns: 80))
         desk.send(.start(topics: (0..<1000).map { "room.\($0)" }))
-        desk.press(.function(2))
-        desk.press(.end)
+        desk.press(.function(2), .end)
         for _ in 0..<30 { desk.press(.up) }
         let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant)
         let row = frame.cursor?.row ?? 0
@@ -108,8 +106,7 @@ struct FrameTests {
         #expect(!desk.shows("TOPICS"))
         desk.press(.function(2))
         #expect(desk.shows("TOPICS"))
-        desk.press(.down)
-        desk.press(.enter)
+        desk.press(.down, .enter)
         #expect(desk.view == .conversation("chat.qa"))
         #expect(!desk.shows("TOPICS"))
     }
@@ -127,12 +124,10 @@ struct FrameTests {
         #expect(desk.focus == .compose)
         desk.press(.function(2))
         #expect(desk.screen()[1].hasPrefix(" TOPICS             │── chat.lobby ─"))
-        desk.press(.down)
-        desk.press(.enter)
+        desk.press(.down, .enter)
         #expect(desk.view == .conversation("chat.qa"))
         #expect(!desk.shows("TOPICS"))
-        desk.press(.function(2))
-        desk.press(.function(5))
+        desk.press(.function(2), .function(5))
         #expect(desk.focus == .compose && desk.shows("TOPICS"))
         desk.press(.alt("1"))
         #expect(desk.screen() == before)

@@ -197,8 +197,7 @@ struct MessageFrameTests {
         #expect(shown.count { $0.contains("↑ ") } == 2)
         #expect(shown.contains { $0.contains(" Enter copies  Esc closes ") })
         // What stands below an address belongs to it.
-        desk.press(.down)
-        desk.press(.down)
+        desk.press(.down, .down)
         #expect(desk.press(.enter) == .screen(.copy("https://a.b/notes.pdf")) && desk.overlay == nil)
         #expect(desk.notice == "https://a.b/notes.pdf")
         #expect(desk.enter("/link 3") == .screen(.copy("http://a.b/c/cat.PNG?w=9")))
@@ -210,9 +209,7 @@ struct MessageFrameTests {
         var desk = Desk.inbox([letter(1, text)])
         desk.enter("/links")
         #expect(desk.notice == "Open a topic first." && desk.overlay == nil)
-        desk.press(.tab)
-        desk.press(.tab)
-        desk.press(.enter)
+        desk.press(.tab, .tab, .enter)
         desk.enter("/links")
         let shown = desk.screen()
         #expect(shown.contains { $0.contains("─ Links in what is read ─") })
@@ -245,10 +242,8 @@ struct MessageFrameTests {
         #expect(linked == link)
         #expect(desk.enter("/link 2") == .screen(.copy(link)))
         // What is copied of the message has no name in it that nobody wrote.
-        desk.press(.backTab)
-        desk.press(.up)
-        desk.press(.up)
-        #expect(desk.press(.character("y")) == .screen(.copy("see \(link) now")))
+        desk.press(.backTab, .up, .up)
+        #expect(desk.press(.plain("y")) == .screen(.copy("see \(link) now")))
     }
 
     @Test("A link that the bottom line has no room for is copied all the same, and ^Y puts it into the text")

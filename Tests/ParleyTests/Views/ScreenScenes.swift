@@ -72,8 +72,7 @@ enum Scene {
                 letter(3, "A word about the release:\n\nplease read the notes before you tag it.", from: "carol"),
             ], next: "t2", size: size)
         desk.send(.postbox(.counts(["b1": 30, "b2": 1])))
-        desk.press(.character(" "))
-        desk.press(.down)
+        desk.press(.plain(" "), .down)
         if opens { desk.press(.enter) }
         return desk
     }
@@ -126,7 +125,7 @@ enum Scene {
     /// The lab while the link is cut and three lines wait.
     static func lab(_ size: Size) -> Desk {
         var desk = labOpened(size)
-        desk.press(.character("c"))
+        desk.press(.plain("c"))
         desk.send(.lab(.glance(LabScene.cut.glance)))
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("reset"), attempt: 2)))
         return desk
@@ -135,7 +134,7 @@ enum Scene {
     /// The lab's ledger behind an outage, in which one message of four came twice and one was lost.
     static func ledger(_ size: Size) -> Desk {
         var desk = labOpened(size)
-        desk.press(.character("e"))
+        desk.press(.plain("e"))
         desk.send(.lab(.over(LabScene.over.glance)))
         return desk
     }
@@ -143,8 +142,7 @@ enum Scene {
     /// The lab on a network that Parley did not start.
     static func labOpened(_ size: Size) -> Desk {
         var desk = Desk.joined("chat.lobby", "chat.qa", size: size)
-        desk.press(.function(9))
-        desk.press(.character("y"))
+        desk.press(.function(9), .plain("y"))
         let hindered = LabAct.Name.allCases.filter(\.needsNetwork)
         let hindrances = Dictionary(uniqueKeysWithValues: hindered.map { ($0, LabHindrance.needsAdministrator) })
         desk.send(.lab(.opened(hindrances)))
@@ -163,9 +161,7 @@ enum Scene {
         if case .topics(.publish(let id, _, _))? = desk.enter("はい 👍").core.first {
             desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 40))))
         }
-        desk.press(.backTab)
-        desk.press(.up)
-        desk.press(.up)
+        desk.press(.backTab, .up, .up)
         return desk
     }
 }

@@ -38,8 +38,7 @@ struct SelectionCursorTests {
         var desk = Desk.joined("chat.lobby", size: size)
         let texts = ["first", "second", "third"]
         desk.receive(texts.enumerated().map { message(UInt64($0.offset + 1), $0.element) })
-        desk.press(.backTab)
-        desk.press(.up)
+        desk.press(.backTab, .up)
         return desk
     }
 
