@@ -156,6 +156,22 @@ struct Desk {
         return press(.enter)
     }
 
+    /// Runs what the palette finds by some letters.
+    @discardableResult
+    mutating func choose(_ letters: String) -> ChatEffects {
+        press(.control("k"))
+        return enter(letters)
+    }
+
+    /// Filters the letters of the postbox, and keeps the filter.
+    mutating func filter(_ words: String) {
+        press(.alt("l"))
+        enter(words)
+    }
+
+    @discardableResult
+    mutating func paste(_ text: String) -> ChatEffects { send(.input(.paste(text))) }
+
     /// Sends a line to the topic in view, and returns its id.
     mutating func publish(_ text: String) throws -> String {
         let ids: [String] = enter(text).core.compactMap {

@@ -75,7 +75,7 @@ struct InboxFilterTests {
         desk.press(.escape)
         #expect(ids(desk) == ["l1", "l2", "l3", "l4"] && desk.focus == .main)
         desk.press(.alt("l"))
-        desk.send(.input(.paste("green\n")))
+        desk.paste("green\n")
         #expect(ids(desk) == ["l2"] && desk.text.isEmpty)
     }
 
@@ -257,8 +257,7 @@ struct InboxFilterTests {
     @Test("A letter's number is that of its row, whatever is filtered, sorted or has come since")
     func numbers() {
         var desk = Self.desk()
-        desk.press(.alt("l"))
-        desk.enter("lunch")
+        desk.filter("lunch")
         desk.enter("/read 2")
         #expect(desk.shows("lunch again") && desk.shows("from dave"))
         desk.press(.escape)
@@ -315,8 +314,7 @@ struct InboxFilterTests {
     @Test("That unread letters alone are shown stays from postbox to postbox")
     func unreadElsewhere() {
         var desk = Self.desk()
-        desk.press(.alt("l"))
-        desk.enter("is:unread")
+        desk.filter("is:unread")
         desk.press(.function(2), .down, .enter)
         desk.send(.postbox(.read(["l1"], counts: nil)))
         desk.answerPage([letter(1), letter(3)])

@@ -12,8 +12,7 @@ struct InboxMarkingTests {
         var desk = Desk.inbox((232...250).reversed().map { letter($0) }, next: "t2", size: size)
         desk.send(.postbox(.counts(["b1": 150, "b2": 100])))
         if let filter {
-            desk.press(.alt("l"))
-            desk.enter(filter)
+            desk.filter(filter)
         }
         desk.effects = []
         return desk

@@ -106,8 +106,7 @@ struct InboxTests {
 
         // Nobody sees the page's rows while a filter shows letters of all pages.
         desk = deleted(12) { desk in
-            desk.press(.alt("l"))
-            desk.enter("letter")
+            desk.filter("letter")
         }
         #expect(!desk.effects.isListing(token: nil))
         #expect(desk.press(.escape).isListing(token: nil))

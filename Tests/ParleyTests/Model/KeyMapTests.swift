@@ -251,7 +251,7 @@ struct KeyMapTests {
 
         // What was begun is over when the hand goes elsewhere.
         desk.press(.control("x"))
-        desk.send(.input(.paste("pasted")))
+        desk.paste("pasted")
         desk.type("n")
         #expect(desk.text == "npastedn")
         desk.press(.control("x"))

@@ -186,7 +186,7 @@ struct LetterTests {
         var desk = Desk.inbox([letter(1)])
         desk.model.network.keepsDesk = true
         desk.press(.alt("c"), .control("u"))
-        desk.send(.input(.paste(begun)))
+        desk.paste(begun)
         #expect(desk.effects.contains(.store(.keepDraft(Draft(text: begun)))))
 
         var again = Desk(state: .connecting)

@@ -81,8 +81,7 @@ struct PaletteTests {
         var desk = Desk.joined("chat.lobby")
         let before = Palette(.commands, desk.model.commandItems()).items
         for typed in ["log", "recon", "next topic", "/history ", "recon", "fold"] {
-            desk.press(.control("k"))
-            desk.enter(typed)
+            desk.choose(typed)
         }
         desk.press(.control("k"))
         let items = desk.model.palette?.items ?? []
@@ -93,8 +92,7 @@ struct PaletteTests {
         #expect(items.count == before.count && Set(items) == Set(before))
         desk.press(.escape)
         for typed in ["close it", "help"] {
-            desk.press(.control("k"))
-            desk.enter(typed)
+            desk.choose(typed)
             desk.press(.escape)
         }
         #expect(desk.model.screen.choices.count == 5)
@@ -104,8 +102,7 @@ struct PaletteTests {
     func arguments() {
         var desk = Desk.joined("chat.lobby", "chat.quality")
         desk.type("a draft")
-        desk.press(.control("k"))
-        desk.enter("join")
+        desk.choose("join")
         #expect(desk.model.palette?.editor.text == "/join ")
         #expect(desk.shows("▌/join TOPIC  join a topic"))
         desk.type("chat.new")
@@ -160,8 +157,7 @@ struct PaletteTests {
         let none = other.press(.enter)
         #expect(none == [] && other.model.palette == nil)
         #expect(other.bottom.contains("Del Alt-d: that belongs to another part of the screen, Postbox."))
-        other.press(.control("k"))
-        other.enter("new line")
+        other.choose("new line")
         #expect(other.text == "\n")
     }
 
@@ -208,8 +204,7 @@ struct PaletteTests {
             desk.receive([message(1, "shall we?"), message(2, "or not?")])
             desk.press(.backTab, .up, .up)
             desk.type(begun)
-            desk.press(.control("k"))
-            desk.enter("quote it in the text")
+            desk.choose("quote it in the text")
             #expect(desk.text == "> bob: shall we?\n\(begun)" && desk.model.notices.shown == nil)
         }
     }
@@ -341,7 +336,7 @@ struct PaletteTests {
     func paste() {
         var desk = Desk.joined("chat.lobby")
         desk.press(.control("k"))
-        desk.send(.input(.paste("load\nolder")))
+        desk.paste("load\nolder")
         #expect(desk.model.palette?.editor.text == "load older")
         #expect(desk.model.palette?.selectedItem?.title == "/history")
         #expect(desk.text.isEmpty)

@@ -69,8 +69,7 @@ struct TopicOrderTests {
     func joining() {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c")
         desk.receive([message(1, "x", topic: "chat.c", minutes: 1)])
-        desk.press(.control("k"))
-        desk.enter("order topics activity")
+        desk.choose("order topics activity")
         #expect(desk.topics == ["chat.c", "chat.a", "chat.b"])
         desk.press(.escape)
         desk.enter("/join chat.d")

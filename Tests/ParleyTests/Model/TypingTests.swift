@@ -64,7 +64,7 @@ struct ToldTypingTests {
         #expect(told(&desk) == [Self.nowhere])
         desk.press(.backspace)
         #expect(told(&desk) == [])
-        desk.send(.input(.paste("all of it")))
+        desk.paste("all of it")
         #expect(told(&desk) == [Self.lobby])
         desk.press(.control("u"))
         #expect(told(&desk) == [Self.nowhere])

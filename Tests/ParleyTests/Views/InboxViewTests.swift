@@ -145,7 +145,7 @@ struct InboxViewTests {
                 #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 && $0.value != 0x9B })
                 #expect(!text.unicodeScalars.contains("\u{202E}"))
             }
-            desk.send(.input(.paste(attack)))
+            desk.paste(attack)
             #expect(!desk.screen().joined().unicodeScalars.contains("\u{202E}"))
         }
     }
