@@ -136,11 +136,40 @@ extension ChatLoop {
 struct ChatLoopTests {
     private static let topics = ["chat.lobby", "chat.qa", "chat.ops", "chat.dev"]
 
-    private func loop(_ screen: RehearsedScreen, _ desk: Desk) -> ChatLoop {
-        ChatLoop(screen, queue: screen.queue, model: desk.model, clock: { screen.now() }, send: { _ in true })
+    /// Runs a chat until nothing more happens; `send` is given what goes to the core.
+    @discardableResult
+    private func run(
+        _ screen: RehearsedScreen, _ desk: Desk? = nil, send: @escaping (CoreEffect) -> Void = { _ in },
+        letGo: @escaping () -> Void = {}
+    ) -> ChatLoop {
+        var loop = loop(screen, desk, send: send, letGo: letGo)
+        loop.run()
+        return loop
     }
 
-    private func key(_ character: Character) -> TerminalSession.Wake { .input([.key(Key(.character(character)))]) }
+    /// The loop of a chat that has begun.
+    private func loop(
+        _ screen: RehearsedScreen, _ desk: Desk? = nil, send: @escaping (CoreEffect) -> Void = { _ in },
+        letGo: @escaping () -> Void = {}
+    ) -> ChatLoop {
+        var loop = ChatLoop(
+            screen, queue: screen.queue, model: (desk ?? self.desk).model, clock: { screen.now() },
+            send: { effect in
+                send(effect)
+                return true
+            }, letGo: letGo)
+        loop.begin()
+        return loop
+    }
+
+    /// Keys that come at once, so long after the beginning.
+    private func keys(_ keys: Key..., at time: Duration = .zero) -> (
+        at: ContinuousClock.Instant, wake: TerminalSession.Wake
+    ) {
+        (Desk.start + time, .input(keys.map { .key($0) }))
+    }
+
+    private func key(_ character: Character) -> TerminalSession.Wake { .input([.key(.plain(character))]) }
 
     /// Messages of four topics in turns, all at once or one after another.
     private func flood(_ count: Int, every wait: Duration = .zero) -> [(at: ContinuousClock.Instant, event: ChatEvent)]
@@ -157,16 +186,19 @@ struct ChatLoopTests {
         return Desk.joined(topics[0], topics[1], topics[2], topics[3])
     }
 
-    @Test("What was written in the editor stands in the text, to be sent or written on")
+    @Test(
+        "What was typed is kept when the editor gets the terminal; what was written there is to be sent or written on")
     func editing() {
         let screen = RehearsedScreen()
-        let keys = [Key(.character("o")), Key(.character("k")), .alt("e")]
-        screen.inputs = keys.enumerated().map {
-            (at: Desk.start + .milliseconds(10 + $0.offset), wake: .input([.key($0.element)]))
-        }
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        screen.inputs = [keys(.plain("o"), .plain("k"), .alt("e"))]
+        let typing = desk
+        typing.model.network.keepsDesk = true
+        var told: [CoreEffect] = []
+        var toldBefore: [CoreEffect] = []
+        screen.whenEditing = { toldBefore = told }
+        let loop = run(screen, typing) { told.append($0) }
+        #expect(
+            toldBefore.contains { if case .store(.keepDraft(let draft)) = $0 { draft.text == "ok" } else { false } })
         #expect(loop.model.compose.text == "ok, edited")
     }
 
@@ -174,13 +206,8 @@ struct ChatLoopTests {
     func copying() {
         let screen = RehearsedScreen()
         screen.news = [(Desk.start + .milliseconds(1), .topic("chat.lobby", .messages([message(1, "take this")])))]
-        let keys = [Key(.backTab), Key(.up), Key(.character("y"))]
-        screen.inputs = keys.enumerated().map {
-            (at: Desk.start + .milliseconds(10 + $0.offset), wake: .input([.key($0.element)]))
-        }
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        screen.inputs = [keys(.backTab, .up, .plain("y"), at: .milliseconds(10))]
+        run(screen)
         #expect(screen.copies == ["take this"])
     }
 
@@ -190,38 +217,13 @@ struct ChatLoopTests {
             let screen = RehearsedScreen()
             screen.inputs = [(at: Desk.start + .seconds(1), wake: wake)]
             var steps: [String] = []
-            var loop = ChatLoop(
-                screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
+            run(
+                screen,
                 send: { effect in
                     if case .connection(.setActive(let isActive)) = effect { steps.append("active \(isActive)") }
-                    return true
-                },
-                letGo: { steps.append("let go, \(screen.suspensions)") })
-            loop.begin()
-            loop.run()
+                }, letGo: { steps.append("let go, \(screen.suspensions)") })
             #expect(steps == ["active false", "let go, 0", "active true"] && screen.suspensions == 1)
         }
-    }
-
-    @Test("What was typed has gone to the core when the person's editor gets the terminal")
-    func typedBeforeEditing() {
-        let screen = RehearsedScreen()
-        screen.inputs = [(at: Desk.start, wake: .input([.key(.plain("o")), .key(.plain("k")), .key(.alt("e"))]))]
-        let typing = desk
-        typing.model.network.keepsDesk = true
-        var told: [CoreEffect] = []
-        var toldBefore: [CoreEffect] = []
-        screen.whenEditing = { toldBefore = told }
-        var loop = ChatLoop(
-            screen, queue: screen.queue, model: typing.model, clock: { screen.now() },
-            send: { effect in
-                told.append(effect)
-                return true
-            })
-        loop.begin()
-        loop.run()
-        #expect(
-            toldBefore.contains { if case .store(.keepDraft(let draft)) = $0 { draft.text == "ok" } else { false } })
     }
 
     @Test("Of a terminal that is detached, and of one that is attached again, the core is told")
@@ -231,16 +233,9 @@ struct ChatLoopTests {
             (at: Desk.start + .seconds(1), wake: .attached(false)),
             (at: Desk.start + .seconds(9), wake: .attached(true)),
         ]
-        var told: [CoreEffect] = []
-        var loop = ChatLoop(
-            screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
-            send: { effect in
-                if case .connection(.setActive) = effect { told.append(effect) }
-                return true
-            })
-        loop.begin()
-        loop.run()
-        #expect(told == [.connection(.setActive(false)), .connection(.setActive(true))])
+        var told: [Bool] = []
+        run(screen) { if case .connection(.setActive(let isActive)) = $0 { told.append(isActive) } }
+        #expect(told == [false, true])
     }
 
     @Test("Whoever comes back to a process that stood still, or from the editor, is not taken for away by idleAfter")
@@ -262,60 +257,34 @@ struct ChatLoopTests {
                 (at: Desk.start + .seconds(3_700), wake: .hangUp),
             ]
             var told: [CoreEffect] = []
-            var loop = ChatLoop(
-                screen, queue: screen.queue, model: idle.model, clock: { screen.now() },
-                send: { effect in
-                    switch effect {
-                    case .connection(.setActive), .connection(.probe): told.append(effect)
-                    default: break
-                    }
-                    return true
-                })
-            loop.begin()
-            loop.run()
+            run(screen, idle) { effect in
+                switch effect {
+                case .connection(.setActive), .connection(.probe): told.append(effect)
+                default: break
+                }
+            }
             #expect(told == way.told, "\(way.wake)")
         }
     }
 
-    @Test("A notification goes to the terminal while it is out of focus, and the bell of all reasons rings once")
-    func notifying() {
-        for (methods, bells) in [([NotificationMethod.osc99], 1), ([.bell], 1), ([.bell, .osc9], 1)] {
-            let screen = RehearsedScreen()
-            screen.methods = methods
-            screen.inputs = [
-                (at: Desk.start + .milliseconds(1), wake: .input([.focusIn])),
-                (at: Desk.start + .milliseconds(2), wake: .input([.focusOut])),
-            ]
-            let call = message(1, "alice: look")
-            screen.news = [(Desk.start + .milliseconds(5), .topic("chat.lobby", .messages([call])))]
-            var loop = loop(screen, desk)
-            loop.begin()
-            loop.run()
-            #expect(screen.notifications == [TerminalNotification(title: "bob in chat.lobby", body: "alice: look")])
-            #expect(screen.bells == bells)
+    @Test(
+        "Out of focus notifications go to the terminal, the next when its time has come, and one bell rings for each",
+        arguments: [[.osc99], [.bell], [.bell, .osc9]] as [[NotificationMethod]])
+    func notifying(methods: [NotificationMethod]) {
+        let screen = RehearsedScreen()
+        screen.methods = methods
+        screen.inputs = [
+            (at: Desk.start + .milliseconds(1), wake: .input([.focusIn])),
+            (at: Desk.start + .milliseconds(2), wake: .input([.focusOut])),
+            (at: Desk.start + .seconds(30), wake: .hangUp),
+        ]
+        screen.news = [5, 6].map { number in
+            let call = message(UInt64(number), "alice: \(number)")
+            return (Desk.start + .milliseconds(number), .topic("chat.lobby", .messages([call])))
         }
-    }
-
-    @Test("What was held back is notified when its time has come, with its bell, with nothing else happening")
-    func notifyingLater() {
-        for method in [NotificationMethod.bell, .osc99] {
-            let screen = RehearsedScreen()
-            screen.methods = [method]
-            screen.inputs = [
-                (at: Desk.start + .milliseconds(1), wake: .input([.focusIn])),
-                (at: Desk.start + .milliseconds(2), wake: .input([.focusOut])),
-                (at: Desk.start + .seconds(30), wake: .hangUp),
-            ]
-            screen.news = [5, 6].map { number in
-                let call = message(UInt64(number), "alice: \(number)")
-                return (Desk.start + .milliseconds(number), .topic("chat.lobby", .messages([call])))
-            }
-            var loop = loop(screen, desk)
-            loop.begin()
-            loop.run()
-            #expect(screen.notifications.map(\.body) == ["alice: 5", "alice: 6"])
-            #expect(screen.bells == 2, "\(method)")
-        }
+        run(screen)
+        #expect(screen.notifications.first == TerminalNotification(title: "bob in chat.lobby", body: "alice: 5"))
+        #expect(screen.notifications.map(\.body) == ["alice: 5", "alice: 6"] && screen.bells == 2)
     }
 
     @Test(
@@ -323,60 +292,41 @@ struct ChatLoopTests {
     func absenceIsDrawn() {
         let screen = RehearsedScreen()
         screen.inputs = [
-            (at: Desk.start + .milliseconds(1), wake: .suspending),
-            (at: Desk.start + .milliseconds(2), wake: .resumed),
+            (at: Desk.start + .milliseconds(1), wake: .suspending), (at: Desk.start + .milliseconds(2), wake: .resumed),
             (at: Desk.start + .seconds(30), wake: .hangUp),
         ]
         screen.news = [(Desk.start + .milliseconds(5), .topic("chat.lobby", .messages([message(1, "missed")])))]
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        let loop = run(screen)
         #expect(screen.frame(with: "1 new in 1 topic") != nil)
-        let continuations = loop.model.network.log.entries.filter { $0.event == .life(.continued) }
-        #expect(continuations.count == 1)
+        #expect(loop.model.network.log.entries.count { $0.event == .life(.continued) } == 1)
     }
 
     @Test(
-        "Many lines that come at once without brackets are in the text, and none is sent; one line is sent in a moment")
-    func quickLines() {
-        func keys(_ text: String) -> [InputEvent] {
-            text.map { .key(Key($0 == "\n" ? .enter : .character($0))) }
-        }
-        for (text, sent) in [((1...30).map { "line \($0)\n" }.joined(), 0), ("hello there\n", 1), ("hello\nyou\n", 2)] {
-            let screen = RehearsedScreen()
-            screen.inputs = [
-                (at: Desk.start + .milliseconds(1), wake: .input(keys(text))),
-                (at: Desk.start + .seconds(5), wake: .hangUp),
-            ]
-            var count = 0
-            var loop = ChatLoop(
-                screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
-                send: { effect in
-                    if case .topics(.publish) = effect { count += 1 }
-                    return true
-                })
-            loop.begin()
-            loop.run()
-            #expect(count == sent)
-            #expect((screen.frame(with: "line 30") != nil) == (sent == 0))
-            #expect(loop.model.compose.isEmpty == (sent > 0))
-        }
+        "Many lines that come at once without brackets are in the text, and none is sent; one line is sent in a moment",
+        arguments: [((1...30).map { "line \($0)\n" }.joined(), 0), ("hello there\n", 1), ("hello\nyou\n", 2)])
+    func quickLines(text: String, sent: Int) {
+        let screen = RehearsedScreen()
+        screen.inputs = [
+            (at: Desk.start + .milliseconds(1), wake: .input(text.map { .key($0 == "\n" ? .enter : .plain($0)) })),
+            (at: Desk.start + .seconds(5), wake: .hangUp),
+        ]
+        var count = 0
+        let loop = run(screen) { if case .topics(.publish) = $0 { count += 1 } }
+        #expect(count == sent)
+        #expect((screen.frame(with: "line 30") != nil) == (sent == 0) && loop.model.compose.isEmpty == (sent > 0))
     }
 
     @Test("The test of a notification says by what it was sent")
     func testingNotifications() {
         let screen = RehearsedScreen()
         screen.methods = [.osc777]
-        let keys = "/notify test".map { Key(.character($0)) } + [Key(.enter)]
+        let typed = "/notify test".map { Key.plain($0) } + [.enter]
         screen.inputs = [
-            (at: Desk.start + .milliseconds(1), wake: .input(keys.map { .key($0) })),
+            (at: Desk.start + .milliseconds(1), wake: .input(typed.map { .key($0) })),
             (at: Desk.start + .seconds(1), wake: .hangUp),
         ]
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
-        #expect(screen.notifications.map(\.title) == ["Parley"])
-        #expect(loop.model.notices.shown?.text.hasPrefix("Sent by OSC 777. ") == true)
+        run(screen)
+        #expect(screen.notifications.map(\.title) == ["Parley"] && screen.frame(with: "Sent by OSC 777. ") != nil)
     }
 
     @Test(
@@ -389,9 +339,7 @@ struct ChatLoopTests {
         let letters: [Character] = ["Q", "W", "Z"]
         let times = (1...letters.count).map { Desk.start + Duration.milliseconds(2 * $0) }
         screen.inputs = zip(times, letters).map { (at: $0, wake: key($1)) }
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        let loop = run(screen)
 
         for (time, text) in zip(times, ["> Q", "> QW", "> QWZ"]) {
             let drawn = try #require(screen.frame(with: text))
@@ -415,8 +363,7 @@ struct ChatLoopTests {
         // Time stands still for the loop, so that the number alone bounds a portion.
         let screen = RehearsedScreen(pace: .nanoseconds(1))
         screen.news = flood(20_000)
-        var loop = loop(screen, desk)
-        loop.begin()
+        var loop = loop(screen)
         screen.inputs = [(at: Desk.start + .milliseconds(1) + .nanoseconds(100), wake: key("Q"))]
         var before = 0
         while screen.frame(with: "> Q") == nil {
@@ -435,9 +382,7 @@ struct ChatLoopTests {
     func gathering() throws {
         let screen = RehearsedScreen()
         screen.news = flood(1_000, every: .milliseconds(1))
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        run(screen)
         // A second, of which each frame takes a thirtieth; and one for the beginning.
         #expect((25...33).contains(screen.frames.count), "\(screen.frames.count)")
         #expect(screen.sleeps < 110, "\(screen.sleeps)")
@@ -454,9 +399,7 @@ struct ChatLoopTests {
             (Desk.start + .milliseconds(2), .topic("chat.lobby", .live)),
             (Desk.start + .milliseconds(5), .past("chat.lobby", .kept(kept))),
         ]
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        run(screen)
         let frame = try #require(screen.frame(with: "what was kept"))
         #expect(frame.at - Desk.start < .milliseconds(6), "after \(frame.at - Desk.start)")
     }
@@ -469,9 +412,7 @@ struct ChatLoopTests {
             let news = ChatEvent.past(topic, .keptHistory([], gaps: []))
             return (Desk.start + .milliseconds(number), news)
         }
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        run(screen)
         #expect(screen.frames.count < 12, "\(screen.frames.count)")
         #expect(screen.offered == 200 && screen.queue.take() == nil)
     }
@@ -483,9 +424,7 @@ struct ChatLoopTests {
             (Desk.start + .seconds(5), .topic("chat.lobby", .messages([message(1, "first")]))),
             (Desk.start + .seconds(9), .topic("chat.lobby", .messages([message(2, "second")]))),
         ]
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        run(screen)
         for (text, second) in [("first", 5), ("second", 9)] {
             let frame = try #require(screen.frame(with: text))
             #expect(frame.at - (Desk.start + .seconds(second)) < .milliseconds(1))
@@ -496,9 +435,7 @@ struct ChatLoopTests {
     @Test("With nothing to do the loop sleeps, and draws nothing")
     func idle() {
         let screen = RehearsedScreen()
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        run(screen)
         #expect(screen.sleeps == 1 && screen.frames.count == 1)
     }
 
@@ -512,9 +449,7 @@ struct ChatLoopTests {
         let silent = ConnectionStatus(state: .connected, silentSince: Desk.start + .seconds(20))
         screen.news = [(at: Desk.start + .seconds(22), event: .statusChanged(silent))]
         screen.inputs = [(at: Desk.start + .milliseconds(25_500), wake: .hangUp)]
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        run(screen, desk)
         func titles(_ seconds: Range<Int>) -> [String] {
             screen.frames.filter {
                 $0.at >= Desk.start + .seconds(seconds.lowerBound) && $0.at < Desk.start + .seconds(seconds.upperBound)
@@ -537,9 +472,7 @@ struct ChatLoopTests {
             (at: Desk.start + .seconds(1), wake: key("Q")), (at: Desk.start + .seconds(3), wake: .shown),
         ]
         screen.takesNoOutput = true
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        run(screen)
         let blocked = screen.frames.filter { $0.at < Desk.start + .seconds(3) }
         // The first frame, and the key's.
         #expect(blocked.count == 2 && blocked.last?.canvas.rows.contains { $0.contains("> Q") } == true)
@@ -552,9 +485,7 @@ struct ChatLoopTests {
         // Each event costs 10 ms of the screen's thread.
         let screen = RehearsedScreen(pace: .milliseconds(10))
         screen.news = flood(40_000)
-        var loop = loop(screen, desk)
-        loop.begin()
-        loop.run()
+        let loop = run(screen)
         let late = try #require(screen.frame(with: "behind, catching up"))
         #expect(late.at - Desk.start >= .seconds(1))
         #expect(screen.frames.last?.canvas.rows.contains { $0.contains("behind") } == false)
@@ -564,22 +495,15 @@ struct ChatLoopTests {
     @Test("What a key asks of the core goes there right after its frame, and what the last one asks before the end")
     func requests() {
         let screen = RehearsedScreen()
-        let typed: [InputEvent] = [.key(Key(.character("h"))), .key(Key(.character("i"))), .key(Key(.enter))]
         screen.inputs = [
-            (at: Desk.start + .seconds(1), wake: .input(typed)),
-            (at: Desk.start + .seconds(2), wake: .input(typed)), (at: Desk.start + .seconds(2), wake: .hangUp),
+            keys(.plain("h"), .plain("i"), .enter, at: .seconds(1)),
+            keys(.plain("h"), .plain("i"), .enter, at: .seconds(2)), (at: Desk.start + .seconds(2), wake: .hangUp),
         ]
         var published: [Int] = []
-        var loop = ChatLoop(
-            screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
-            send: { effect in
-                if case .topics(.publish(_, "chat.lobby", "hi")) = effect { published.append(screen.frames.count) }
-                return true
-            })
-        loop.begin()
-        loop.run()
-        // Of the frames the first is that of the beginning, the second that of the keys; the third is not drawn any
-        // more.
+        run(screen) {
+            if case .topics(.publish(_, "chat.lobby", "hi")) = $0 { published.append(screen.frames.count) }
+        }
+        // The first frame is that of the beginning, the second that of the keys; the third is not drawn any more.
         #expect(published == [2, 2])
     }
 
@@ -593,14 +517,9 @@ struct ChatLoopTests {
         let typing = desk
         typing.model.network.keepsDesk = true
         var kept: [(at: ContinuousClock.Instant, text: String)] = []
-        var loop = ChatLoop(
-            screen, queue: screen.queue, model: typing.model, clock: { screen.now() },
-            send: { effect in
-                if case .store(.keepDraft(let draft)) = effect { kept.append((screen.instant, draft.text)) }
-                return true
-            })
-        loop.begin()
-        loop.run()
+        run(screen, typing) {
+            if case .store(.keepDraft(let draft)) = $0 { kept.append((screen.instant, draft.text)) }
+        }
         for (place, time) in times.enumerated() {
             let state = String(text[...place])
             let first = try #require(kept.first { $0.text.hasPrefix(state) }, "\(state)")
@@ -614,28 +533,22 @@ struct ChatLoopTests {
     @Test("What follows a text goes to the core behind it and takes it along, and so does the end")
     func draftsInOrder() {
         let screen = RehearsedScreen()
+        let typed: [Key] = [.plain("h"), .plain("i"), .enter, .plain("Q"), .plain("W")]
         let begin = Desk.start + .seconds(1)
-        let enter = TerminalSession.Wake.input([.key(Key(.enter))])
-        screen.inputs = [
-            (at: begin, wake: key("h")), (at: begin + .milliseconds(5), wake: key("i")),
-            (at: begin + .milliseconds(10), wake: enter), (at: begin + .milliseconds(15), wake: key("Q")),
-            (at: begin + .milliseconds(20), wake: key("W")), (at: begin + .milliseconds(25), wake: .hangUp),
-        ]
+        screen.inputs = typed.enumerated().map {
+            (at: begin + .milliseconds(5 * $0.offset), wake: .input([.key($0.element)]))
+        }
+        screen.inputs.append((at: begin + .milliseconds(25), wake: .hangUp))
         let typing = desk
         typing.model.network.keepsDesk = true
         var asked: [String] = []
-        var loop = ChatLoop(
-            screen, queue: screen.queue, model: typing.model, clock: { screen.now() },
-            send: { effect in
-                switch effect {
-                case .store(.keepDraft(let draft)): asked.append("keep “\(draft.text)”")
-                case .topics(.publish(_, _, let text)): asked.append("publish \(text)")
-                default: break
-                }
-                return true
-            })
-        loop.begin()
-        loop.run()
+        run(screen, typing) { effect in
+            switch effect {
+            case .store(.keepDraft(let draft)): asked.append("keep “\(draft.text)”")
+            case .topics(.publish(_, _, let text)): asked.append("publish \(text)")
+            default: break
+            }
+        }
         #expect(asked == ["keep “h”", "keep “hi”", "keep “”", "publish hi", "keep “Q”", "keep “QW”"])
     }
 
@@ -646,8 +559,7 @@ struct ChatLoopTests {
             (at: Desk.start + .seconds(1), wake: key("Q")), (at: Desk.start + .seconds(2), wake: .woken),
             (at: Desk.start + .seconds(3), wake: key("W")),
         ]
-        var loop = loop(screen, desk)
-        loop.begin()
+        var loop = loop(screen)
         let found = loop.run(until: { screen.instant >= Desk.start + .seconds(2) ? "there" : nil })
         #expect(found == "there" && screen.frame(with: "> Q") != nil && loop.model.compose.text == "Q")
         loop.run()
@@ -664,8 +576,7 @@ struct ChatLoopTests {
             screen.inputs = [
                 (at: Desk.start + .seconds(1), wake: wake), (at: Desk.start + .seconds(2), wake: .woken),
             ]
-            var loop = loop(screen, desk)
-            loop.begin()
+            var loop = loop(screen)
             let found = loop.run(until: { screen.instant >= Desk.start + .seconds(2) ? "there" : nil })
             loop.run()
             #expect(found == nil && loop.endingSignal == signal && screen.inputsTaken == 1, "\(wake)")
@@ -682,7 +593,6 @@ struct ChatLoopTests {
             return (Desk.start + .seconds(1), .topic(Self.topics[index % 4], .messages([news])))
         }
         var loop = loop(screen, away)
-        loop.begin()
         let isHeard = loop.run(until: { screen.bells > 0 && screen.instant < Desk.start + .seconds(11) ? true : nil })
         #expect(isHeard == true && screen.bells == 1)
         loop.run()
