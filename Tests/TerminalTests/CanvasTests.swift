@@ -213,27 +213,4 @@ struct CanvasTests {
         #expect(ColorPalette(count: 0).index(of: red).number == -1)
         #expect(ColorPalette(count: 256).index(of: .standard).number == -1)
     }
-
-    @Test("Frames: the first at once, then one in each interval, none without a change")
-    func limiter() {
-        var limiter = FrameLimiter(framesPerSecond: 50)
-        let start = ContinuousClock.now
-        #expect(limiter.deadline(now: start) == nil)
-        let premature = limiter.takeFrame(now: start)
-        #expect(!premature)
-        limiter.invalidate()
-        #expect(limiter.deadline(now: start) == start)
-        let first = limiter.takeFrame(now: start)
-        #expect(first)
-        #expect(!limiter.needsFrame)
-        limiter.invalidate()
-        #expect(limiter.deadline(now: start + .milliseconds(5)) == start + .milliseconds(20))
-        let early = limiter.takeFrame(now: start + .milliseconds(19))
-        #expect(!early)
-        let due = limiter.takeFrame(now: start + .milliseconds(20))
-        #expect(due)
-        limiter.invalidate()
-        let afterPause = limiter.takeFrame(now: start + .seconds(9))
-        #expect(afterPause)
-    }
 }

@@ -184,28 +184,6 @@ struct SettingTests {
         #expect(fresh.model.network.conversations.all.map(\.name) == ["chat.dev", "chat.qa"])
     }
 
-    @Test("A muted topic rings no bell, is not in the title's count, and is passed over")
-    func mutes() throws {
-        var desk = Desk.joined("chat.lobby", "alerts.disk", "chat.qa")
-        desk.model.configure(try settings("{ mutes: ['alerts.>'] }"))
-        desk.loseFocus()
-        let alert = message(1, "@alice the disk is full", topic: "alerts.disk")
-        #expect(desk.receive([alert], in: "alerts.disk") == [])
-        #expect(desk.conversation("alerts.disk")?.unread == 1 && desk.model.unreadMessages == 0)
-        #expect(desk.receive([message(2, "@alice", topic: "chat.qa")]) == .screen(.bell))
-        desk.send(.input(.focusIn))
-        desk.press(.alt("a"))
-        #expect(desk.view == .conversation("chat.qa"))
-        // What was before it, and then nothing: the muted topic is none of them.
-        desk.press(.alt("a"))
-        #expect(desk.view != .conversation("alerts.disk"))
-        desk.press(.alt("a"))
-        #expect(desk.notice == "Nothing is unread.")
-
-        desk.model.configure(ChatSettings())
-        #expect(desk.model.unreadMessages == 1)
-    }
-
     @Test(
         "A highlight is a word by itself, whatever its case and script",
         arguments: [

@@ -322,20 +322,6 @@ struct InboxDeletionTests {
         #expect(desk.press(.plain("y")) == .screen(.quit))
     }
 
-    @Test("B50: letters on several pages are deleted after a question; anything but y keeps them")
-    func question() {
-        var desk = Desk.inbox([letter(1), letter(2)], next: "t2")
-        desk.press(.control("a"), .alt("n"))
-        desk.answerPage([letter(3)])
-        desk.press(.insert, .delete)
-        #expect(desk.bottom.contains("Delete 3 letters from personal, 2 of them not in view? y/N"))
-        #expect(desk.press(.enter) == [])
-        #expect(desk.overlay == nil && desk.inbox.marked.count == 3)
-        desk.press(.delete)
-        #expect(desk.press(.plain("y")) == [])
-        #expect(desk.inbox.deletion.steps.flatMap(\.ids) == ["l3", "l1", "l2"])
-    }
-
     @Test(
         "B50: letters on several pages and of several postboxes are deleted after a question that names these, and undone by one key"
     )

@@ -245,9 +245,7 @@ struct ReaderTests {
             desk.receive([message(1, attack, from: attack)])
             for key in [Key.function(4), .down, .pageDown, .end, .up, .home] {
                 desk.press(key)
-                let text = desk.screen().joined(separator: "\n")
-                #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 && $0.value != 0x9B })
-                #expect(!text.unicodeScalars.contains("\u{202E}") && !text.unicodeScalars.contains("\u{2066}"))
+                #expect(desk.screen().isHarmless)
             }
         }
     }

@@ -136,15 +136,6 @@ struct UnreadTests {
         #expect(desk.conversation("chat.lobby")?.unread == 0)
     }
 
-    @Test("Alt-a goes to the next topic with unread messages")
-    func nextUnread() {
-        var desk = Desk.joined("a", "b", "c")
-        desk.receive([message(1, "x", topic: "c")])
-        desk.press(.alt("a"))
-        #expect(desk.view == .conversation("c"))
-        #expect(desk.conversation("c")?.unread == 0)
-    }
-
     /// Messages in another topic, and that topic in view.
     private static func unread(_ count: Int) -> Desk {
         var desk = Desk.joined("chat.lobby", "chat.qa")
@@ -308,25 +299,6 @@ struct UnreadTests {
         #expect(nowhere.bottom.contains("No topic is in view."))
     }
 
-    @Test("Alt-a goes to where the person is spoken to, then to what else is unread, and then back to where that began")
-    func mentionsFirst() {
-        var desk = Desk.joined("chat.a", "chat.b", "chat.c", "chat.d")
-        desk.receive([message(1, "x", topic: "chat.b")])
-        desk.receive([message(2, "@alice look", topic: "chat.d"), message(3, "x", topic: "chat.d")])
-        #expect(desk.conversation("chat.d")?.mentions.count == 1 && desk.conversation("chat.d")?.unread == 2)
-        #expect(desk.screen().contains { $0.hasPrefix(" chat.d        @1 2 │") })
-        desk.press(.control("g"))
-        #expect(desk.model.palette?.items.prefix(2).map(\.title) == ["chat.d", "chat.b"])
-        desk.press(.escape, .alt("a"))
-        #expect(desk.view == .conversation("chat.d") && desk.conversation("chat.d")?.mentions.count == 0)
-        desk.press(.alt("a"))
-        #expect(desk.view == .conversation("chat.b"))
-        desk.press(.alt("a"))
-        #expect(desk.view == .conversation("chat.a") && desk.model.notices.shown == nil)
-        desk.press(.alt("a"))
-        #expect(desk.view == .conversation("chat.a") && desk.notice == "Nothing is unread.")
-    }
-
     @Test("Alt-a walks the topics in the order in which they are shown, for mentions too")
     func shownOrder() {
         for text in ["x", "alice: x"] {
@@ -350,24 +322,6 @@ struct UnreadTests {
         #expect(desk.view == .conversation("chat.c") && desk.notice == "Nothing is unread.")
     }
 
-    @Test("Mentions that came while the program was closed count, and what is read or made anew has none")
-    func keptMentions() {
-        var desk = Desk(state: .connecting)
-        desk.send(.start(topics: [], keeps: true))
-        desk.send(.opened(KeptDesk(topics: ["chat.a", "chat.b"])))
-        let messages = [
-            message(1, "@alice, read this", topic: "chat.b"), message(2, "@alice hi", topic: "chat.b"),
-            message(3, "x", topic: "chat.b"), message(4, "@alice", from: "alice", topic: "chat.b"),
-        ]
-        desk.send(.past("chat.b", .kept(KeptTopic(messages: messages, readThrough: 1))))
-        #expect(desk.conversation("chat.b")?.mentions.count == 1 && desk.conversation("chat.b")?.unread == 2)
-        desk.send(.topic("chat.b", .restarted))
-        #expect(desk.conversation("chat.b")?.mentions.count == 0)
-        // What is seen as it comes is no mention that waits.
-        desk.receive([message(1, "@alice", topic: "chat.a")])
-        #expect(desk.conversation("chat.a")?.mentions.count == 0)
-    }
-
     @Test("The title names who, where, and the unread count, without controls")
     func title() {
         var desk = Desk.joined("a", "b")
@@ -375,14 +329,5 @@ struct UnreadTests {
         desk.receive([message(1, "x", topic: "b")])
         #expect(desk.model.screen.title.hasPrefix("(1) parley al"))
         #expect(desk.model.screen.title.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F })
-    }
-
-    @Test("A mention rings the bell only while away")
-    func bell() {
-        var desk = Desk.joined("chat.lobby")
-        #expect(desk.receive([message(1, "@alice hi")]) == [])
-        desk.loseFocus()
-        #expect(desk.receive([message(2, "@alice hi"), message(3, "@alice")]) == .screen(.bell))
-        #expect(desk.receive([message(4, "nobody")]) == [])
     }
 }

@@ -19,19 +19,6 @@ struct GoldenFrameTests {
         }
     }
 
-    @Test("What a frame is written down as is what it is compared with")
-    func roundTrip() {
-        for size in [Size(rows: 24, columns: 80), Size(rows: 12, columns: 40), Size(rows: 5, columns: 20)] {
-            for desk in [Scene.chat(size), Scene.outage(size), Scene.inbox(size), Scene.log(size), Scene.help(size)] {
-                let frame = Self.frame(desk)
-                let found = GoldenFrame.differences(
-                    frame, text: frame.rows.joined(separator: "\n"),
-                    styles: GoldenFrame.styles(frame).joined(separator: "\n"))
-                #expect(found.isEmpty, "\(found)")
-            }
-        }
-    }
-
     @Test("A difference names row and column, and what was expected and found")
     func differences() {
         var frame = Canvas(size: Size(rows: 3, columns: 10))

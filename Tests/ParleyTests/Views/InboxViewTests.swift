@@ -141,12 +141,10 @@ struct InboxViewTests {
             desk.send(.postbox(.boxes([postbox("b1", "personal"), box])))
             for key in [Key(.down), Key(.enter), .alt("d"), .alt("l")] {
                 desk.press(key)
-                let text = desk.screen().joined(separator: "\n")
-                #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 && $0.value != 0x9B })
-                #expect(!text.unicodeScalars.contains("\u{202E}"))
+                #expect(desk.screen().isHarmless)
             }
             desk.paste(attack)
-            #expect(!desk.screen().joined().unicodeScalars.contains("\u{202E}"))
+            #expect(desk.screen().isHarmless)
         }
     }
 }
