@@ -64,7 +64,7 @@ struct LineEditorTests {
     }
 
     @Test(
-        "What was cut is inserted again, the newest first and then what was cut before it",
+        "What was cut comes back, newest first; a number says how often a key is meant; words are changed as in shells",
         arguments: [
             ("one two|", [Key.control("w"), Key(.left), .control("u"), .control("y")], "one| "),
             ("a b c|", [.control("w"), Key(.left), .control("k"), .control("e"), .control("y"), .alt("y")], "a bc|"),
@@ -75,16 +75,7 @@ struct LineEditorTests {
             ),
             ("a|", [.alt("y")], "a|"), ("a b|", [.control("w"), .control("y"), .control("b"), .alt("y")], "a |b"),
             ("a b|", [.control("w"), .control("y"), .alt("y"), .control("_")], "a b|"),
-        ] as [(String, [Key], String)])
-    func killRing(before: String, keys: [Key], after: String) {
-        var editor = editor(before)
-        for key in keys { _ = editor.handle(key) }
-        #expect(shown(editor) == after)
-    }
-
-    @Test(
-        "A number says how often a key is meant, and a minus turns it round",
-        arguments: [
+            // A minus turns a key round.
             ("abcdef|", [Key.alt("3"), .control("b")], "abc|def"),
             ("a|bcdef", [.alt("1"), .alt("2"), Key(.right)], "abcdef|"),
             ("abc|def", [.alt("-"), .control("f")], "ab|cdef"), ("|", [.alt("4"), Key(.character("x"))], "xxxx|"),
@@ -95,12 +86,17 @@ struct LineEditorTests {
             ("ab|cd", [.alt("-"), .control("k")], "|cd"), ("ab|cd", [.alt("-"), .control("u")], "ab|"),
             ("abc|", [.alt("5"), .control("g"), Key(.character("x"))], "abcx|"),
             ("a\nb\nc|", [.alt("2"), Key(.up)], "a|\nb\nc"),
+            ("one |two three", [Key.alt("u")], "one TWO| three"), ("|ONE TWO", [.alt("2"), .alt("l")], "one two|"),
+            ("|one two", [.alt("2"), .alt("c")], "One Two|"), ("one two|", [.alt("-"), .alt("u")], "one TWO|"),
+            ("one t|wo", [.alt("t")], "two one|"), ("one, two|", [.alt("t")], "two, one|"),
+            ("|one", [.alt("t")], "|one"),
+            ("a  | b", [.alt("\\")], "a|b"), ("a\n |b", [.alt("\\")], "a\n|b"),
+            ("", [Key(.character("a")), Key(.character(" ")), .control("w"), .alt("r")], "|"),
         ] as [(String, [Key], String)])
-    func numbers(before: String, keys: [Key], after: String) {
+    func moreKeys(before: String, keys: [Key], after: String) {
         var editor = editor(before)
         for key in keys { _ = editor.handle(key) }
-        #expect(shown(editor) == after)
-        #expect(editor.pendingArgument == nil)
+        #expect(shown(editor) == after && editor.pendingArgument == nil)
     }
 
     @Test("A number is shown while it is written, is bounded, and keeps the keys that belong to it")
@@ -115,22 +111,6 @@ struct LineEditorTests {
         for _ in 0..<50 { _ = editor.handle(.alt("9")) }
         _ = editor.handle(Key(.character("x")))
         #expect(editor.count == 10_000)
-    }
-
-    @Test(
-        "Words are changed as shells change them",
-        arguments: [
-            ("one |two three", [Key.alt("u")], "one TWO| three"), ("|ONE TWO", [.alt("2"), .alt("l")], "one two|"),
-            ("|one two", [.alt("2"), .alt("c")], "One Two|"), ("one two|", [.alt("-"), .alt("u")], "one TWO|"),
-            ("one t|wo", [.alt("t")], "two one|"), ("one, two|", [.alt("t")], "two, one|"),
-            ("|one", [.alt("t")], "|one"),
-            ("a  | b", [.alt("\\")], "a|b"), ("a\n |b", [.alt("\\")], "a\n|b"),
-            ("", [Key(.character("a")), Key(.character(" ")), .control("w"), .alt("r")], "|"),
-        ] as [(String, [Key], String)])
-    func words(before: String, keys: [Key], after: String) {
-        var editor = editor(before)
-        for key in keys { _ = editor.handle(key) }
-        #expect(shown(editor) == after)
     }
 
     @Test("^R finds earlier lines letter by letter, goes on with each press, and ^S comes back")

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("The postbox's pages")
 struct InboxPageTests {
-    private func ids(_ desk: Desk) -> [String] { desk.letterIDs }
 
     /// The rows below the heading, without the sidebar.
     private func main(_ desk: Desk) -> [String] {
@@ -24,7 +23,7 @@ struct InboxPageTests {
     }
 
     /// The places of the letters that are shown.
-    private func numbers(_ desk: Desk) -> [UInt64] { ids(desk).compactMap { PostboxMessageID($0)?.sequence } }
+    private func numbers(_ desk: Desk) -> [UInt64] { desk.letterIDs.compactMap { PostboxMessageID($0)?.sequence } }
 
     // MARK: Letters that come meanwhile
 
@@ -35,15 +34,15 @@ struct InboxPageTests {
         for number in 4...6 { desk.send(.postbox(.created(letter(number)))) }
         // The list was made between the second and the third of them.
         desk.answerPage([letter(5), letter(4), letter(3)])
-        #expect(ids(desk) == ["l6", "l5", "l4", "l3"])
+        #expect(desk.letterIDs == ["l6", "l5", "l4", "l3"])
         desk.press(.control("r"))
         desk.send(.postbox(.created(letter(7))))
-        #expect(ids(desk).first == "l7")
+        #expect(desk.letterIDs.first == "l7")
         desk.answerPage([letter(6), letter(5), letter(4), letter(3)])
-        #expect(ids(desk) == ["l7", "l6", "l5", "l4", "l3"])
+        #expect(desk.letterIDs == ["l7", "l6", "l5", "l4", "l3"])
         desk.press(.control("r"))
         desk.answerPage([letter(7), letter(6)])
-        #expect(ids(desk) == ["l7", "l6"])
+        #expect(desk.letterIDs == ["l7", "l6"])
     }
 
     @Test("B41: what a list lacks because it was deleted meanwhile does not come back")
@@ -52,7 +51,7 @@ struct InboxPageTests {
         desk.press(.function(3))
         for number in 4...5 { desk.send(.postbox(.created(letter(number)))) }
         desk.answerPage([letter(5), letter(3)])
-        #expect(ids(desk) == ["l5", "l3"])
+        #expect(desk.letterIDs == ["l5", "l3"])
     }
 
     @Test("B41: in a list of the oldest, letters that come meanwhile stand at the end of its last page alone")
@@ -61,11 +60,11 @@ struct InboxPageTests {
         #expect(desk.press(.alt("o")).isListing(token: nil, order: .oldestFirst))
         desk.send(.postbox(.created(letter(3))))
         desk.answerPage([letter(1)], next: "t2")
-        #expect(ids(desk) == ["l1"] && desk.shows("oldest first ─ 1 newer"))
+        #expect(desk.letterIDs == ["l1"] && desk.shows("oldest first ─ 1 newer"))
         #expect(desk.press(.alt("n")).isListing(token: "t2", order: .oldestFirst))
         desk.send(.postbox(.created(letter(4))))
         desk.answerPage([letter(2), letter(3)])
-        #expect(ids(desk) == ["l2", "l3", "l4"])
+        #expect(desk.letterIDs == ["l2", "l3", "l4"])
     }
 
     @Test("B41: a letter of another postbox does not come into this one's page")
@@ -75,7 +74,7 @@ struct InboxPageTests {
         desk.send(.postbox(.created(letter(2, box: "b2"))))
         desk.send(.postbox(.created(letter(3))))
         desk.answerPage([letter(1)])
-        #expect(ids(desk) == ["l3", "l1"])
+        #expect(desk.letterIDs == ["l3", "l1"])
     }
 
     @Test("The cursor stays on its letter while others come and go, and the open letter stays open")
@@ -165,14 +164,14 @@ struct InboxPageTests {
         filtered.press(.end, .alt("l"))
         filtered.enter("lunch")
         filtered.send(.postbox(.created(letter(3, "lunch again"))))
-        #expect(ids(filtered) == ["l3", "l2"] && filtered.inbox.selectedLetter?.id == "l3")
+        #expect(filtered.letterIDs == ["l3", "l2"] && filtered.inbox.selectedLetter?.id == "l3")
 
         var emptied = Desk.inbox([letter(2), letter(1)])
         emptied.press(.end, .control("a"), .delete)
         emptied.wait(.seconds(5))
         emptied.send(.postbox(.deleted(BulkDeletion(deleted: ["l2", "l1"]))))
         for number in 3...4 { emptied.send(.postbox(.created(letter(number)))) }
-        #expect(ids(emptied) == ["l4", "l3"] && emptied.inbox.selectedLetter?.id == "l4")
+        #expect(emptied.letterIDs == ["l4", "l3"] && emptied.inbox.selectedLetter?.id == "l4")
         // A key in an empty list chooses nothing.
         var empty = Desk.inbox([])
         empty.press(.down)
@@ -189,9 +188,9 @@ struct InboxPageTests {
         desk.answerPage([letter(2), letter(1)])
         #expect(desk.press(.alt("o")).isListing(token: nil, order: .oldestFirst))
         // What was there stays until the answer.
-        #expect(ids(desk) == ["l2", "l1"])
+        #expect(desk.letterIDs == ["l2", "l1"])
         desk.answerPage([letter(1), letter(2)])
-        #expect(ids(desk) == ["l1", "l2"] && desk.shows("oldest first"))
+        #expect(desk.letterIDs == ["l1", "l2"] && desk.shows("oldest first"))
         #expect(desk.press(.alt("o")).isListing(token: nil, order: .newestFirst))
     }
 
@@ -239,20 +238,20 @@ struct InboxPageTests {
         desk.send(.postbox(.counts(["b1": 200])))
         #expect(desk.press(.alt(">")).isListing(token: nil, order: .oldestFirst))
         desk.answerPage([letter(1), letter(2)], next: "e2")
-        #expect(ids(desk) == ["l2", "l1"] && desk.shows("last page of about 11"))
+        #expect(desk.letterIDs == ["l2", "l1"] && desk.shows("last page of about 11"))
         desk.press(.alt("n"))
         #expect(desk.notice == "This is the last page.")
         #expect(desk.press(.alt("p")).isListing(token: "e2", order: .oldestFirst))
         desk.answerPage([letter(3), letter(4)], next: "e3")
-        #expect(ids(desk) == ["l4", "l3"] && desk.shows("second to last page of about 11"))
+        #expect(desk.letterIDs == ["l4", "l3"] && desk.shows("second to last page of about 11"))
         // New letters come on the first page, and this is none.
         desk.send(.postbox(.created(letter(10))))
-        #expect(ids(desk) == ["l4", "l3"])
+        #expect(desk.letterIDs == ["l4", "l3"])
         #expect(desk.press(.alt("n")).isListing(token: nil, order: .oldestFirst))
         desk.answerPage([letter(1), letter(2)], next: "e2")
         #expect(desk.press(.alt("<")).isListing(token: nil, order: .newestFirst))
         desk.answerPage([letter(10), letter(9)], next: "t2")
-        #expect(ids(desk) == ["l10", "l9"] && desk.shows("page 1 of about"))
+        #expect(desk.letterIDs == ["l10", "l9"] && desk.shows("page 1 of about"))
     }
 
     @Test("A token that is not valid any more leads to the first page")

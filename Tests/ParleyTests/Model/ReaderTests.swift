@@ -116,34 +116,24 @@ struct ReaderTests {
         }
     }
 
-    @Test("/find alone goes on in what is read")
-    func findOn() {
+    @Test(
+        "/find goes through what is read from its beginning, marks all that is in view, and n, N and /find alone go on")
+    func find() {
         var desk = Self.desk()
         desk.press(.function(4))
         desk.enter("/find")
         #expect(desk.notice == "Nothing is looked for here. /find LETTERS begins.")
         desk.enter("/find LINE 40")
-        #expect(desk.shows("line 40.") && !desk.shows("line 400."))
-        desk.enter("/find")
-        #expect(desk.shows("line 400.") && !desk.shows("line 40."))
-        #expect(desk.focus == .main && desk.model.notices.shown == nil)
-    }
-
-    @Test("/find goes through what is read from its beginning, marks all that is in view, and n and N go on")
-    func find() {
-        var desk = Self.desk()
-        desk.press(.function(4))
-        desk.enter("/find LINE 40")
-        #expect(desk.shows("line 40.") && desk.focus == .main)
-        #expect(marked(desk) == ["line 40"])
+        #expect(desk.shows("line 40.") && !desk.shows("line 400.") && marked(desk) == ["line 40"])
         desk.press(.plain("n"))
-        #expect(desk.shows("line 400.") && !desk.shows("line 40."))
-        #expect(marked(desk).count >= 10)
+        #expect(desk.shows("line 400.") && !desk.shows("line 40.") && marked(desk).count >= 10)
         desk.press(.plain("N"))
         #expect(desk.shows("line 40."))
         desk.press(.plain("N"))
         #expect(desk.notice == "No line above has LINE 40.")
-        for _ in 0..<11 { desk.press(.plain("n")) }
+        desk.enter("/find")
+        #expect(desk.shows("line 400.") && !desk.shows("line 40.") && desk.focus == .main)
+        for _ in 0..<10 { desk.press(.plain("n")) }
         #expect(desk.notice == "No line below has LINE 40." && desk.shows("line 409."))
         desk.press(.escape)
         #expect(desk.view == .conversation("chat.lobby"))
