@@ -8,16 +8,12 @@ import Testing
 
 @Suite("What is done with a letter")
 struct LetterTests {
-    @Test("Alt-q begins a reply with what the letter says, and the answer goes below it")
+    @Test("Alt-q and /reply begin a reply with what the letter says, and the answer goes below it")
     func quote() {
         var desk = Desk.inbox([letter(1, "When?\nAt noon, or\u{1B}[2J later.", from: "bob")])
         desk.press(.alt("q"))
         #expect(desk.text == "/post bob/personal > When?\n> At noon, or[2J later.\n\n")
-        guard case .letters(.post(_, "bob", "personal", nil, let text))? = desk.enter("Noon.").core.first else {
-            Issue.record("no letter: \(desk.notice)")
-            return
-        }
-        #expect(text == "> When?\n> At noon, or[2J later.\n\nNoon.")
+        #expect(desk.enter("Noon.").letters == ["bob/personal: > When?\n> At noon, or[2J later.\n\nNoon."])
         // The list has the keys again, and so it has behind a letter that was written by hand or saved.
         #expect(desk.focus == .main && desk.text.isEmpty)
         desk.enter("/post carol hello")
@@ -25,13 +21,10 @@ struct LetterTests {
         desk.press(.alt("s"), .enter)
         #expect(desk.focus == .main)
         var long = Desk.inbox([letter(1, (1...99).map { "line \($0)" }.joined(separator: "\n"))])
-        long.press(.alt("q"))
+        long.enter("/reply")
+        #expect(long.text.hasPrefix("/post bob/personal > line 1\n"))
         #expect(long.text.contains("> line 40 …\n\n") && !long.text.contains("line 41"))
         #expect(long.notice == "The quotation is cut: it has the first 40 lines of 99.")
-        // The command does it, too.
-        var command = Desk.inbox([letter(1, "When?", from: "bob")])
-        command.enter("/reply")
-        #expect(command.text == "/post bob/personal > When?\n\n")
     }
 
     @Test("Alt-f sends a letter on: its address is asked for, and it is not sent without one")
@@ -42,16 +35,29 @@ struct LetterTests {
         #expect(desk.notice == "To whom? Write USER/POSTBOX here.")
         #expect(desk.press(.enter) == [])
         #expect(desk.notice.contains("/post USER[/POSTBOX] [TEXT]"))
-        desk.type("carol/work")
-        guard case .letters(.post(_, "carol", "work", nil, let text))? = desk.press(.enter).core.first else {
-            Issue.record("no letter: \(desk.notice)")
-            return
-        }
-        #expect(text == letter(1, "The notes.", from: "bob").forwarded(under: nil))
+        let whole = letter(1, "The notes.", from: "bob").forwarded(under: nil)
+        #expect(desk.enter("carol/work").letters == ["carol/work: \(whole)"])
         // What is being written is not lost to it.
         desk.type("half a line")
         desk.press(.function(3), .alt("f"))
         #expect(desk.text == "half a line")
+    }
+
+    @Test("A letter that is sent on keeps its subject, marked once; words that are added to it stand above it")
+    func forwardedWithWords() {
+        let sent = letter(1, "See below.", subject: "Figures")
+        // Alone, behind the address, and on the free line below it.
+        for (behind, below) in [("", ""), (" Please look", ""), ("", "Please look")] {
+            var desk = Desk.inbox([sent])
+            desk.press(.alt("f"))
+            desk.type("carol/work" + behind)
+            if !below.isEmpty {
+                desk.press(.down)
+                desk.type(below)
+            }
+            let body = sent.forwarded(under: behind.isEmpty && below.isEmpty ? nil : "Please look")
+            #expect(desk.press(.enter).letters == ["carol/work [Fwd: Figures]: \(body)"])
+        }
     }
 
     @Test("What a letter is about stands in its row, above it, where it is read whole, and in what is sent on")
@@ -98,22 +104,19 @@ struct LetterTests {
     func post() {
         var desk = Desk.joined("chat.lobby")
         let command = "/post bob/work Subject: Lunch | Twelve?"
-        guard case .letters(.post(let id, "bob", "work", "Lunch", "Twelve?"))? = desk.enter(command).core.first else {
-            Issue.record("no letter: \(desk.notice)")
-            return
-        }
-        desk.send(.published(PublishNews(id: id, state: .failed(.postboxNotAccepting("bob/work")))))
+        #expect(desk.enter(command).letters == ["bob/work [Lunch]: Twelve?"])
+        desk.send(.published(PublishNews(id: "own-1", state: .failed(.postboxNotAccepting("bob/work")))))
         #expect(desk.text == command)
         desk.press(.control("c"))
-        // What has a subject and no text stays, and says how it is written.
-        #expect(desk.enter("/post bob/work Subject: Lunch") == [])
-        #expect(desk.notice == "Write it as /post USER/POSTBOX Subject: WORDS | TEXT")
-        #expect(desk.text == "/post bob/work Subject: Lunch")
-        desk.press(.control("c"))
+        // What has a subject and no text, or too long a subject, stays and says why.
         let long = "/post bob/work Subject: \(String(repeating: "x", count: 257)) | text"
-        #expect(desk.enter(long) == [])
-        #expect(desk.notice == "The subject has 257 bytes, it can have 256.")
-        #expect(desk.text == long)
+        for (typed, words) in [
+            ("/post bob/work Subject: Lunch", "Write it as /post USER/POSTBOX Subject: WORDS | TEXT"),
+            (long, "The subject has 257 bytes, it can have 256."),
+        ] {
+            #expect(desk.enter(typed) == [] && desk.text == typed && desk.notice == words)
+            desk.press(.control("c"))
+        }
     }
 
     @Test("A reply is about the same, marked once, and the answer is typed behind it")
@@ -123,51 +126,10 @@ struct LetterTests {
         ])
         desk.press(.alt("r"))
         #expect(desk.text == "/post bob/personal Subject: Re: Lunch | ")
-        guard case .letters(.post(_, "bob", "personal", "Re: Lunch", "Yes."))? = desk.enter("Yes.").core.first else {
-            Issue.record("no letter: \(desk.notice)")
-            return
-        }
+        #expect(desk.enter("Yes.").letters == ["bob/personal [Re: Lunch]: Yes."])
         desk.press(.function(3), .down, .alt("q"))
         #expect(desk.text == "/post bob/personal Subject: re: Lunch / Friday\n> One?\n\n")
-        let subject = "re: Lunch / Friday"
-        guard case .letters(.post(_, "bob", "personal", subject, "> One?\n\nNo."))? = desk.enter("No.").core.first
-        else {
-            Issue.record("no letter: \(desk.notice)")
-            return
-        }
-    }
-
-    @Test("A letter that is sent on keeps its subject, marked once")
-    func forwardedSubject() {
-        var desk = Desk.inbox([letter(1, "See below.", subject: "Figures")])
-        desk.press(.alt("f"))
-        desk.type("carol/work")
-        guard case .letters(.post(_, "carol", "work", "Fwd: Figures", let text))? = desk.press(.enter).core.first else {
-            Issue.record("no letter: \(desk.notice)")
-            return
-        }
-        #expect(text == letter(1, "See below.", subject: "Figures").forwarded(under: nil))
-    }
-
-    @Test("Words that are added to a letter that is sent on stand above it, and its subject is kept")
-    func forwardedWithWords() {
-        let body = letter(1, "See below.", subject: "Figures").forwarded(under: "Please look")
-        // Behind the address, and on the free line below it.
-        for isBehind in [true, false] {
-            var desk = Desk.inbox([letter(1, "See below.", subject: "Figures")])
-            desk.press(.alt("f"))
-            desk.type("carol/work" + (isBehind ? " Please look" : ""))
-            if !isBehind {
-                desk.press(.down)
-                desk.type("Please look")
-            }
-            guard case .letters(.post(_, "carol", "work", "Fwd: Figures", let text))? = desk.press(.enter).core.first
-            else {
-                Issue.record("no letter: \(desk.notice)")
-                return
-            }
-            #expect(text == body)
-        }
+        #expect(desk.enter("No.").letters == ["bob/personal [re: Lunch / Friday]: > One?\n\nNo."])
     }
 
     @Test("What a letter that is sent on contains is no subject of it, and comes back as it was")
@@ -195,25 +157,19 @@ struct LetterTests {
         again.press(.function(3))
         again.answerPage([letter(1)])
         #expect(again.text == begun)
-        guard case .letters(.post(_, "bob", "personal", "Lunch", "Twelve?"))? = again.finish("ve?") else {
-            Issue.record("no letter: \(again.notice)")
-            return
-        }
+        again.model.screen.focus = .compose
+        #expect(again.enter("ve?").letters == ["bob/personal [Lunch]: Twelve?"])
     }
 
     @Test("Without a connection a letter waits, says so, and is handed over once")
-    func offline() throws {
+    func offline() {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
-        let ids = desk.enter("/post bob/work Subject: Lunch | Twelve?").core.compactMap { effect -> String? in
-            if case .letters(.post(let id, "bob", "work", "Lunch", "Twelve?")) = effect { id } else { nil }
-        }
-        let id = try #require(ids.first)
-        #expect(ids.count == 1)
-        #expect(desk.notice == "The letter to bob/work goes when connected.")
-        #expect(desk.model.network.outbox.queuedCount == 1 && desk.text.isEmpty)
+        #expect(desk.enter("/post bob/work Subject: Lunch | Twelve?").letters == ["bob/work [Lunch]: Twelve?"])
+        #expect(desk.bottom.contains("The letter to bob/work goes when connected."))
+        #expect(desk.screen()[0].contains("⇅ 1") && desk.text.isEmpty)
         desk.send(.statusChanged(ConnectionStatus(state: .connected)))
-        desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 4))))
-        #expect(desk.notice == "✓ bob/work has the letter." && desk.model.network.outbox.queuedCount == 0)
+        #expect(desk.send(.published(PublishNews(id: "own-1", state: .acknowledged(sequence: 4)))).letters.isEmpty)
+        #expect(desk.bottom.contains("✓ bob/work has the letter.") && desk.screen()[0].contains("⇅ 0"))
     }
 
     @Test("A letter is saved under the name that is proposed, or another; over a file only after a question")
@@ -287,13 +243,5 @@ struct LetterTests {
         }
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["letter.txt", "link.txt"])
-    }
-}
-
-extension Desk {
-    /// Goes on with a text that is there, sends it, and tells what went to the core.
-    fileprivate mutating func finish(_ text: String) -> CoreEffect? {
-        model.screen.focus = .compose
-        return enter(text).core.last { if case .letters(.post) = $0 { true } else { false } }
     }
 }

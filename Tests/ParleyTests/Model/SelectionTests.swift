@@ -95,16 +95,11 @@ struct SelectionTests {
     @Test("/quote and /details are for the message that was selected when they were begun, not for the newest")
     func commandsBeginAtTheSelection() {
         var desk = Self.desk()
-        for _ in 0..<3 { desk.press(.up) }
+        desk.press(.up, .up, .up)
         // What is written with it stands below the quotation, and goes when the person says so.
         #expect(desk.enter("/quote I agree") == [])
         #expect(desk.text == "> bob: line 38.\nI agree" && desk.focus == .compose)
-        desk.type("!")
-        let sent = desk.press(.enter).core.compactMap { effect -> String? in
-            guard case .topics(.publish(_, _, let text)) = effect else { return nil }
-            return text
-        }
-        #expect(sent == ["> bob: line 38.\nI agree!"])
+        #expect(desk.enter("!").lines == ["chat.lobby: > bob: line 38.\nI agree!"])
 
         desk = Self.desk()
         for _ in 0..<5 { desk.press(.up) }
@@ -128,34 +123,24 @@ struct SelectionTests {
             #expect(desk.text == command && desk.model.notices.shown?.kind == .failure)
         }
         desk.model.compose.set("/quote 40 I agree")
-        desk.press(.enter)
-        let sent = desk.press(.enter)
-        #expect(
-            sent.core.contains {
-                if case .topics(.publish(_, _, "> bob: line 1.\nI agree")) = $0 { true } else { false }
-            })
+        #expect(desk.press(.enter, .enter).lines == ["chat.lobby: > bob: line 1.\nI agree"])
     }
 
-    @Test("y copies the message without characters that hide, and keeps it for ^Y")
+    @Test("y copies the message without characters that hide, and keeps it for ^Y; what is too long is kept alone")
     func copy() {
-        var desk = Desk.joined("chat.lobby")
-        desk.receive([message(1, "one\u{1B}[2J\ntwo")])
-        desk.press(.backTab, .up)
-        guard case .copy(let text)? = desk.press(.plain("y")).screen.first else {
-            Issue.record("nothing was copied")
-            return
+        func copied(_ text: String) -> (desk: Desk, effects: ChatEffects) {
+            var desk = Desk.joined("chat.lobby")
+            desk.receive([message(1, text)])
+            desk.press(.backTab, .up)
+            let effects = desk.press(.plain("y"))
+            return (desk, effects)
         }
-        #expect(!text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" } && text.hasSuffix("\ntwo"))
+        var (desk, effects) = copied("one\u{1B}[2J\ntwo")
+        #expect(effects == .screen(.copy("one[2J\ntwo")))
         desk.press(.escape, .control("y"))
-        #expect(desk.text == text)
-    }
-
-    @Test("A message that is too long for a clipboard is kept for ^Y alone")
-    func copyLong() {
-        var desk = Desk.joined("chat.lobby")
-        desk.receive([message(1, String(repeating: "long ", count: 20_000))])
-        desk.press(.backTab, .up)
-        #expect(desk.press(.plain("y")).isEmpty)
+        #expect(desk.text == "one[2J\ntwo")
+        (desk, effects) = copied(String(repeating: "long ", count: 20_000))
+        #expect(effects.isEmpty)
         #expect(desk.notice == "It is too long for the terminal's clipboard; ^Y puts it into the text.")
     }
 

@@ -24,6 +24,19 @@ struct PlainDesk {
         return announcer.lines(after: event, effects.core, desk.model)
     }
 
+    /// What is said of messages.
+    mutating func hear(_ messages: TopicMessage...) -> [String] {
+        send(.topic(messages.first?.topic ?? "chat.lobby", .messages(messages)))
+    }
+
+    mutating func becomes(_ state: ConnectionStatus.State, _ reason: ConnectionReason? = nil) -> [String] {
+        send(.statusChanged(ConnectionStatus(state: state, reason: reason)))
+    }
+
+    mutating func published(_ id: String?, _ state: PublishNews.State, mayBeStored: Bool = false) -> [String] {
+        send(.published(PublishNews(id: id ?? "", state: state, mayBeStored: mayBeStored)))
+    }
+
     /// Time passes.
     mutating func wait(_ seconds: Int64) -> [String] {
         let now = desk.model.now
@@ -67,20 +80,17 @@ struct PlainAnnouncerTests {
     @Test("A message to the topic in view is one line with time and name, each once")
     func oneMessage() {
         var plain = Self.lobby(line(1, "before"))
-        #expect(plain.send(.topic("chat.lobby", .messages([line(2, "hello")]))) == ["10:00 bob: hello"])
-        #expect(plain.send(.topic("chat.lobby", .messages([line(2, "hello")]))) == [])
-        #expect(
-            plain.send(.topic("chat.lobby", .messages([line(3, "a\u{B}b\u{C}c\u{85}d")]))) == ["10:00 bob: a b c d"])
-        #expect(
-            plain.send(.topic("chat.lobby", .messages([line(4, "alice: hey")])))
-                == ["10:00 bob, to you: alice: hey"])
+        #expect(plain.hear(line(2, "hello")) == ["10:00 bob: hello"])
+        #expect(plain.hear(line(2, "hello")) == [])
+        #expect(plain.hear(line(3, "a\u{B}b\u{C}c\u{85}d")) == ["10:00 bob: a b c d"])
+        #expect(plain.hear(line(4, "alice: hey")) == ["10:00 bob, to you: alice: hey"])
     }
 
     @Test("Text of several lines goes on below, and nothing of it can be taken for another line or for a control")
     func hostile() {
         var plain = Self.lobby()
         let text = "one\n10:00 carol: forged\u{1B}[2J\u{9B}31m\u{202E}x\r\ny"
-        let lines = plain.send(.topic("chat.lobby", .messages([line(1, text, from: "b\nob\u{1B}")])))
+        let lines = plain.hear(line(1, text, from: "b\nob\u{1B}"))
         #expect(lines.first?.hasPrefix("10:00 b") == true && lines.dropFirst().allSatisfy { $0.hasPrefix("    ") })
         #expect(lines.joined().unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
     }
@@ -106,9 +116,7 @@ struct PlainAnnouncerTests {
     func forged() {
         var plain = Self.lobby(line(1, "before"))
         let forged = message(2, "I never said that", from: "alice", isOwn: false)
-        #expect(
-            plain.send(.topic("chat.lobby", .messages([forged])))
-                == ["10:00 alice? (not sent by you): I never said that"])
+        #expect(plain.hear(forged) == ["10:00 alice? (not sent by you): I never said that"])
     }
 
     @Test("An own line is not repeated; that it waits, that it has left and that it did not is said")
@@ -116,20 +124,14 @@ struct PlainAnnouncerTests {
         var plain = Self.lobby()
         let sent = plain.enter("hi there")
         #expect(sent.lines == [] && sent.id != nil)
-        #expect(plain.send(.published(PublishNews(id: sent.id ?? "", state: .acknowledged(sequence: 1)))) == [])
-        #expect(plain.send(.topic("chat.lobby", .messages([line(1, "hi there", from: "alice", id: sent.id)]))) == [])
-        #expect(
-            plain.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .networkUnavailable))).count == 1)
+        #expect(plain.published(sent.id, .acknowledged(sequence: 1)) == [])
+        #expect(plain.hear(line(1, "hi there", from: "alice", id: sent.id)) == [])
+        #expect(plain.becomes(.reconnecting, .networkUnavailable).count == 1)
         let waiting = plain.enter("later")
-        #expect(
-            plain.send(.published(PublishNews(id: waiting.id ?? "", state: .queued)))
-                == ["Waits for a connection: later"])
-        #expect(
-            plain.send(.published(PublishNews(id: waiting.id ?? "", state: .acknowledged(sequence: 2))))
-                == ["Sent: later"])
+        #expect(plain.published(waiting.id, .queued) == ["Waits for a connection: later"])
+        #expect(plain.published(waiting.id, .acknowledged(sequence: 2)) == ["Sent: later"])
         let large = plain.enter("too large")
-        let failure = plain.send(
-            .published(PublishNews(id: large.id ?? "", state: .failed(.tooLarge(bytes: 9, limit: 8)))))
+        let failure = plain.published(large.id, .failed(.tooLarge(bytes: 9, limit: 8)))
         #expect(failure.count == 1 && failure[0].hasPrefix("Not sent: too large. ") && failure[0].contains("/resend"))
     }
 
@@ -138,7 +140,7 @@ struct PlainAnnouncerTests {
         var plain = Self.lobby()
         let id = plain.enter("hi there").id ?? ""
         #expect(
-            plain.send(.published(PublishNews(id: id, state: .uncertain)))
+            plain.published(id, .uncertain)
                 == [
                     "Perhaps sent: hi there. The answer was lost. Sent again, it may be there twice. "
                         + "/resend sends it again, /discard drops it."
@@ -147,7 +149,7 @@ struct PlainAnnouncerTests {
         let words = ConnectionReason.windowExpired.words
         let next = "/resend sends it again, /discard drops it."
         #expect(
-            plain.send(.published(PublishNews(id: other, state: .discarded(.windowExpired), mayBeStored: true)))
+            plain.published(other, .discarded(.windowExpired), mayBeStored: true)
                 == ["Perhaps sent: and this. \(words) \(next)"])
     }
 
@@ -159,7 +161,7 @@ struct PlainAnnouncerTests {
         let id = try #require(plain.desk.model.network.outbox.messages.keys.first)
         let error = RelayError.tooLarge(bytes: 9, limit: 8)
         #expect(
-            plain.send(.published(PublishNews(id: id, state: .failed(error))))
+            plain.published(id, .failed(error))
                 == ["Not sent: Lunch?. \(error.words) parley outbox send \(id) sends it again."])
         #expect(plain.desk.model.compose.isEmpty && !plain.effects.contains(.topics(.drop(ids: [id]))))
     }
@@ -174,11 +176,11 @@ struct PlainAnnouncerTests {
             status.attempt = attempt
             #expect(plain.send(.statusChanged(status)) == [])
         }
-        #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["Connected."])
+        #expect(plain.becomes(.connected) == ["Connected."])
         let silent = ConnectionStatus(state: .connected, silentSince: Desk.start)
         #expect(plain.send(.statusChanged(silent)) == ["The server is not answering. What you write waits."])
         #expect(plain.send(.statusChanged(silent)) == [])
-        #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["The server answers again."])
+        #expect(plain.becomes(.connected) == ["The server answers again."])
     }
 
     @Test("B9 Without a connection what is kept is said as soon as that is known, and once; then what the network has")
@@ -197,8 +199,8 @@ struct PlainAnnouncerTests {
             ])
         status.attempt = 2
         #expect(plain.send(.statusChanged(status)) == [])
-        #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["Connected."])
-        #expect(plain.send(.topic("chat.lobby", .messages([line(4, "four")]))) == ["10:00 bob: four"])
+        #expect(plain.becomes(.connected) == ["Connected."])
+        #expect(plain.hear(line(4, "four")) == ["10:00 bob: four"])
         #expect(plain.send(.topic("chat.lobby", .live)) == [])
         let history = [line(1, "one"), line(2, "two"), line(4, "four"), line(5, "five")]
         #expect(plain.send(.past("chat.lobby", .history(history, isComplete: true))) == ["10:00 bob: five"])
@@ -218,7 +220,7 @@ struct PlainAnnouncerTests {
     func madeAnew() {
         var plain = Self.lobby(line(7, "before"))
         _ = plain.send(.topic("chat.lobby", .restarted))
-        #expect(plain.send(.topic("chat.lobby", .messages([line(1, "after")]))) == ["10:00 bob: after"])
+        #expect(plain.hear(line(1, "after")) == ["10:00 bob: after"])
     }
 
     @Test("Lists are said and closed; a question waits for its answer")
@@ -309,8 +311,8 @@ struct PlainAnnouncerTests {
         #expect(plain.effects.contains(.connection(.setActive(true))))
         let rests = ConnectionStatus(state: .suspended, reason: .backgrounded)
         #expect(plain.send(.statusChanged(rests)) == ["The connection rests."])
-        #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["Connected."])
-        #expect(plain.send(.topic("chat.lobby", .messages([message(2, "one", minutes: 3)]))) == ["10:03 bob: one"])
+        #expect(plain.becomes(.connected) == ["Connected."])
+        #expect(plain.hear(message(2, "one", minutes: 3)) == ["10:03 bob: one"])
         let elsewhere = ChatEvent.topic("chat.ops", .messages([message(3, "disk", topic: "chat.ops", minutes: 4)]))
         #expect(plain.send(elsewhere) == ["chat.ops has something new."])
         for topic in ["chat.lobby", "chat.ops"] { #expect(plain.send(.topic(topic, .live)) == []) }
@@ -329,7 +331,7 @@ struct PlainAnnouncerTests {
             _ = plain.send(.suspending)
             _ = plain.wait(seconds)
             _ = plain.send(.resumed)
-            #expect(plain.send(.topic("chat.lobby", .messages([message(2, "one")]))) == ["10:00 bob: one"])
+            #expect(plain.hear(message(2, "one")) == ["10:00 bob: one"])
             for topic in ["chat.lobby", "chat.ops"] { #expect(plain.send(.topic(topic, .live)) == []) }
             #expect(plain.wait(1) == words)
         }
@@ -339,7 +341,7 @@ struct PlainAnnouncerTests {
     func topics() {
         var plain = Self.lobby(line(1, "here"))
         #expect(plain.enter("/topics").lines == ["Your topics:", "chat.lobby: in view", "chat.ops"])
-        _ = plain.send(.topic("chat.ops", .messages([line(2, "alice: there", topic: "chat.ops")])))
+        _ = plain.hear(line(2, "alice: there", topic: "chat.ops"))
         #expect(plain.enter("/topics").lines.last == "chat.ops: 1 unread, 1 to you")
         #expect(plain.enter("/next").lines.first == "Now in chat.ops.")
         #expect(plain.enter("/next").lines.first == "Now in chat.lobby.")

@@ -30,14 +30,14 @@ struct PlainCommandsTests {
         for effect in plain.effects.core {
             switch effect {
             case .topics(.publish(let id, _, _)), .letters(.post(let id, _, _, _, _)):
-                lines += plain.send(.published(PublishNews(id: id, state: .queued)))
+                lines += plain.published(id, .queued)
             case .search(.find(let request, _, _, _)):
                 lines += plain.send(.search(.found(request: request, [], isComplete: true)))
             case .letters(.listPage(let request, _, _, _, _)):
                 lines += plain.send(.postbox(.page(request: request, ListOutput(items: [], nextToken: nil))))
             case .letters(.listSent): lines += plain.send(.postboxes(.sent([])))
             case .keys(.answer): lines += plain.send(.keys("greeting = hello", isFailure: false))
-            case .connection(.disconnect): lines += plain.send(.statusChanged(ConnectionStatus(state: .disconnected)))
+            case .connection(.disconnect): lines += plain.becomes(.disconnected)
             default: break
             }
         }
@@ -53,7 +53,7 @@ struct PlainCommandsTests {
         var plain = Self.lobby("one")
         #expect(plain.enter("/join chat.lobby").lines == ["You are in chat.lobby."])
         #expect(plain.enter("/reconnect").lines == ["Connecting …"])
-        _ = plain.send(.statusChanged(ConnectionStatus(state: .disconnected)))
+        _ = plain.becomes(.disconnected)
         #expect(plain.enter("/disconnect").lines == ["Disconnected already. /reconnect connects again."])
     }
 
@@ -77,7 +77,7 @@ struct PlainCommandsTests {
             plain.send(.past(Self.topic, .history(page, before: 101, isComplete: true)))
                 == ["50 older messages of chat.lobby:"] + (51...100).map { "10:00 bob: text \($0)" })
         // It is said once, whatever comes meanwhile.
-        #expect(plain.send(.topic(Self.topic, .messages([message(131, "new")]))) == ["10:00 bob: new"])
+        #expect(plain.hear(message(131, "new")) == ["10:00 bob: new"])
         #expect(
             plain.enter("/history").lines
                 == ["The first 10 messages of chat.lobby:"] + (41...50).map { "10:00 bob: text \($0)" })
@@ -154,7 +154,7 @@ struct PlainCommandsTests {
         #expect(plain.enter("/find").lines == ["10:00 bob: a needle"])
         #expect(plain.enter("/find").lines == ["No message above has needle; /history loads older ones."])
         // What comes meanwhile is said and read all the same.
-        #expect(plain.send(.topic("chat.lobby", .messages([message(5, "new")]))) == ["10:00 bob: new"])
+        #expect(plain.hear(message(5, "new")) == ["10:00 bob: new"])
         #expect(plain.desk.model.unreadMessages == 0)
     }
 
@@ -216,9 +216,9 @@ struct PlainCommandsTests {
         #expect(plain.enter("/read 2").lines == read)
         #expect(plain.enter("/read 2").lines == read)
         // It covers nothing: what comes is said at once, and once.
-        #expect(plain.send(.topic("chat.lobby", .messages([message(4, "fourth")]))) == ["10:00 bob: fourth"])
+        #expect(plain.hear(message(4, "fourth")) == ["10:00 bob: fourth"])
         #expect(plain.enter("well").lines == [])
-        #expect(plain.send(.topic("chat.lobby", .messages([message(5, "fifth")]))) == ["10:00 bob: fifth"])
+        #expect(plain.hear(message(5, "fifth")) == ["10:00 bob: fifth"])
     }
 
     @Test("A sent letter is said each time it is asked for")
@@ -244,14 +244,14 @@ struct PlainCommandsTests {
         var plain = Self.lobby()
         let ids = ["one", "two", "three"].map { plain.enter($0).id ?? "" }
         for id in ids {
-            _ = plain.send(.published(PublishNews(id: id, state: .failed(.tooLarge(bytes: 9, limit: 8)))))
+            _ = plain.published(id, .failed(.tooLarge(bytes: 9, limit: 8)))
         }
         let listed = plain.enter("/unsent").lines
         #expect(listed.count == 4 && listed[0] == "Unsent lines of chat.lobby:")
         #expect(listed[2].hasPrefix("2: two (not sent: "))
         #expect(plain.enter("/resend 1").lines == ["Sending again: one"])
         #expect(plain.effects.contains(.topics(.sendAgain(id: ids[0], topic: "chat.lobby", text: "one"))))
-        #expect(plain.send(.published(PublishNews(id: ids[0], state: .acknowledged(sequence: 1)))) == ["Sent: one"])
+        #expect(plain.published(ids[0], .acknowledged(sequence: 1)) == ["Sent: one"])
         #expect(plain.enter("/discard 2").lines == ["Dropped 1 line."])
         #expect(plain.enter("/resend 2").lines == ["There is no unsent line 2. /unsent lists them."])
         #expect(plain.enter("/resend").lines == ["Sending again: three"])
@@ -261,12 +261,8 @@ struct PlainCommandsTests {
     func namedFiles() {
         var plain = Self.lobby("one")
         let link = "https://cdn.example.org/" + String(repeating: "attachments/", count: 6) + "cat.png?size=large"
-        #expect(
-            plain.send(.topic(Self.topic, .messages([message(2, "see \(link) now")])))
-                == ["10:00 bob: see \(link) now (image cat.png)"])
-        #expect(
-            plain.send(.topic(Self.topic, .messages([message(3, "http://a.b/cat.png")])))
-                == ["10:00 bob: http://a.b/cat.png"])
+        #expect(plain.hear(message(2, "see \(link) now")) == ["10:00 bob: see \(link) now (image cat.png)"])
+        #expect(plain.hear(message(3, "http://a.b/cat.png")) == ["10:00 bob: http://a.b/cat.png"])
     }
 
     @Test("A link of the list is said, whole however long it is, and nothing is copied")
