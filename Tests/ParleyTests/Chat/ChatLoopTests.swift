@@ -444,7 +444,7 @@ struct ChatLoopTests {
         let screen = RehearsedScreen()
         var desk = Desk.joined("chat.lobby")
         for state in [.reconnecting, .connected] as [ConnectionStatus.State] {
-            desk.send(.statusChanged(ConnectionStatus(state: state)))
+            desk.becomes(state)
         }
         let silent = ConnectionStatus(state: .connected, silentSince: Desk.start + .seconds(20))
         screen.news = [(at: Desk.start + .seconds(22), event: .statusChanged(silent))]
@@ -500,9 +500,7 @@ struct ChatLoopTests {
             keys(.plain("h"), .plain("i"), .enter, at: .seconds(2)), (at: Desk.start + .seconds(2), wake: .hangUp),
         ]
         var published: [Int] = []
-        run(screen) {
-            if case .topics(.publish(_, "chat.lobby", "hi")) = $0 { published.append(screen.frames.count) }
-        }
+        run(screen) { if case .topics(.publish(_, "chat.lobby", "hi")) = $0 { published.append(screen.frames.count) } }
         // The first frame is that of the beginning, the second that of the keys; the third is not drawn any more.
         #expect(published == [2, 2])
     }
@@ -517,9 +515,7 @@ struct ChatLoopTests {
         let typing = desk
         typing.model.network.keepsDesk = true
         var kept: [(at: ContinuousClock.Instant, text: String)] = []
-        run(screen, typing) {
-            if case .store(.keepDraft(let draft)) = $0 { kept.append((screen.instant, draft.text)) }
-        }
+        run(screen, typing) { if case .store(.keepDraft(let draft)) = $0 { kept.append((screen.instant, draft.text)) } }
         for (place, time) in times.enumerated() {
             let state = String(text[...place])
             let first = try #require(kept.first { $0.text.hasPrefix(state) }, "\(state)")

@@ -216,14 +216,14 @@ struct AbsenceTests {
     private static func suspended(_ desk: inout Desk, _ seconds: Int) {
         desk.loseFocus()
         desk.wait(.seconds(120))
-        desk.send(.statusChanged(ConnectionStatus(state: .suspended, reason: .backgrounded)))
+        desk.becomes(.suspended, .backgrounded)
         desk.wait(.seconds(seconds - 120))
         desk.send(.input(.focusIn))
     }
 
     private static func reconnect(_ desk: inout Desk, _ topics: String...) {
-        desk.send(.statusChanged(ConnectionStatus(state: .connecting, attempt: 1)))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connecting, attempt: 1)
+        desk.becomes(.connected)
         for topic in topics { desk.send(.topic(topic, .live)) }
         desk.wait(.seconds(1))
     }
@@ -248,8 +248,8 @@ struct AbsenceTests {
         desk.send(.suspending)
         desk.wait(.seconds(10))
         desk.send(.resumed)
-        desk.send(.statusChanged(ConnectionStatus(state: .connecting, attempt: 1)))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connecting, attempt: 1)
+        desk.becomes(.connected)
         desk.wait(.seconds(30))
         #expect(desk.model.absenceWords == nil)
         desk.send(Self.say(1...3, in: "chat.lobby", minutes: 0))
@@ -298,7 +298,7 @@ struct AbsenceTests {
         // tmux passes on that nobody looks, too.
         #expect(desk.send(.input(.focusOut)) == [])
         desk.wait(.seconds(120))
-        desk.send(.statusChanged(ConnectionStatus(state: .suspended, reason: .backgrounded)))
+        desk.becomes(.suspended, .backgrounded)
         desk.wait(.seconds(720))
         #expect(desk.send(.attached(true)).core.first == .connection(.setActive(true)))
         desk.send(Self.say(1...3, in: "chat.lobby", minutes: 5))

@@ -74,7 +74,7 @@ struct CallTests {
         #expect(desk.notifications.last?.body.contains("Lunch") == true)
         desk.wait(.seconds(20))
         let kick = ConnectionReason.kicked(by: "carol", reason: "enough")
-        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: kick)))
+        desk.becomes(.disconnected, kick)
         #expect(desk.notifications.count == 3 && desk.notifications.last?.title == "Parley is disconnected")
         #expect(desk.notifications.last?.body == kick.words)
     }
@@ -104,7 +104,7 @@ struct CallTests {
         desk.send(.input(.focusOut))
         desk.send(Self.mention(2, "chat.qa"))
         desk.receive([message(3, "nothing"), message(4, "alice", from: "alice")])
-        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .closedByUser)))
+        desk.becomes(.disconnected, .closedByUser)
         #expect(desk.notifications.isEmpty)
     }
 

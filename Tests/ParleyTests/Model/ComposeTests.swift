@@ -30,10 +30,10 @@ struct ComposeTests {
         // It is not lost with a kind word either.
         #expect(desk.enter("/quit") == [] && desk.overlay != nil)
         desk.press(.escape)
-        desk.send(.statusChanged(ConnectionStatus(state: .suspended)))
+        desk.becomes(.suspended)
         #expect(desk.texts("chat.lobby") == ["typed hello"])
 
-        for id in ids { desk.send(.published(PublishNews(id: id, state: .queued))) }
+        for id in ids { desk.published(id, .queued) }
         #expect(desk.texts("chat.lobby") == ["queued hello"])
         #expect(desk.notice == "The letter to bob/personal goes when connected.")
         #expect(desk.screen().first?.contains("⇅ 2") == true)
@@ -79,7 +79,7 @@ struct ComposeTests {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
         desk.type(text)
         #expect(desk.shows("─ offline: will be sent when connected ─"))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         #expect(!desk.shows("will be sent"))
     }
 
@@ -319,13 +319,13 @@ struct ComposeTests {
         var desk = Desk.joined("chat.lobby", state: .disconnected)
         desk.enter("/reconnect")
         #expect(desk.bottom.contains("Connecting …"))
-        desk.send(.statusChanged(ConnectionStatus(state: .connecting, attempt: 1)))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connecting, attempt: 1)
+        desk.becomes(.connected)
         #expect(desk.model.notices.shown == nil)
 
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x"))))
+        desk.becomes(.reconnecting, .connectionLost("x"))
         #expect(desk.bottom.contains("The connection was lost (x)."))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         #expect(desk.model.notices.shown == nil)
 
         desk.press(.control("c"))
@@ -342,7 +342,7 @@ struct ComposeTests {
 
         desk.send(.past("chat.lobby", .historyFailed(.notConnected)))
         #expect(desk.model.notices.shown != nil)
-        desk.send(.statusChanged(ConnectionStatus(state: .connecting)))
+        desk.becomes(.connecting)
         #expect(desk.model.notices.shown != nil)
         desk.send(.past("chat.lobby", .history([], isComplete: true)))
         #expect(desk.model.notices.shown == nil)
@@ -511,7 +511,7 @@ struct ComposeTests {
     func refusedLetter() {
         var desk = Desk.joined("chat.lobby")
         desk.enter("/msg nobody hello")
-        desk.send(.published(PublishNews(id: "own-1", state: .failed(.tooLarge(bytes: 2, limit: 1)))))
+        desk.published("own-1", .failed(.tooLarge(bytes: 2, limit: 1)))
         #expect(desk.text == "/post nobody/personal hello" && desk.shows("─ ^C clears it ─"))
     }
 
@@ -618,7 +618,7 @@ struct ComposeTests {
     func disconnecting() {
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter("/disconnect") == [.connection(.disconnect)])
-        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .closedByUser)))
+        desk.becomes(.disconnected, .closedByUser)
         #expect(desk.bottom.contains("Disconnected until /reconnect."))
         #expect(desk.enter("/disconnect") == [.connection(.disconnect)])
         #expect(desk.bottom.contains("Disconnected already; /reconnect connects again."))
@@ -863,14 +863,14 @@ struct ComposeTests {
         failed.model.network.keepsOutbox = true
         failed.enter("hello")
         for case .topics(.publish(let id, _, _)) in failed.effects.core {
-            failed.send(.published(PublishNews(id: id, state: .failed(.connection(.timeLimit(.seconds(2)))))))
+            failed.published(id, .failed(.connection(.timeLimit(.seconds(2)))))
         }
         #expect(failed.send(end).screen.isEmpty)
         #expect(failed.bottom.contains("1 message is not sent yet. Quit anyway?"))
         #expect(failed.press(.plain("n")) == [] && failed.press(.control("q")) == .screen(.quit))
 
         var closed = Desk.joined("chat.lobby", state: .connecting)
-        #expect(closed.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .banned(nil)))) == [])
+        #expect(closed.becomes(.disconnected, .banned(nil)) == [])
     }
 
     @Test("^L paints, ^Z suspends, also over the help")

@@ -13,19 +13,19 @@ struct ConnectionLogTests {
         }
         let lost = ConnectionReason.connectionLost(detail)
         let refused = ConnectionReason.unreachable("nothing answers")
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         desk.send(.statusChanged(ConnectionStatus(state: .connected, roundTripTime: .microseconds(400))))
         desk.wait(.seconds(200))
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: lost)))
+        desk.becomes(.reconnecting, lost)
         desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: lost, nextRetryAt: retry(300))))
         desk.wait(.milliseconds(300))
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: lost, attempt: 1)))
+        desk.becomes(.reconnecting, lost, attempt: 1)
         desk.send(
             .statusChanged(
                 ConnectionStatus(state: .reconnecting, reason: refused, attempt: 1, nextRetryAt: retry(2500))))
         desk.wait(.milliseconds(2500))
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: refused, attempt: 2)))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.reconnecting, refused, attempt: 2)
+        desk.becomes(.connected)
         desk.send(.statusChanged(ConnectionStatus(state: .connected, roundTripTime: .milliseconds(2))))
     }
 
@@ -51,7 +51,7 @@ struct ConnectionLogTests {
         desk.send(.statusChanged(ConnectionStatus(state: .connected, silentSince: since)))
         desk.send(.statusChanged(ConnectionStatus(state: .connected, silentSince: since, slowReaders: 0)))
         desk.wait(.seconds(3))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         desk.send(.statusChanged(ConnectionStatus(state: .connected, roundTripTime: .milliseconds(2))))
         #expect(
             Self.lines(desk).dropFirst(2) == [

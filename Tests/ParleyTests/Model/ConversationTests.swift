@@ -58,7 +58,7 @@ struct ConversationTests {
             switch step {
             case "echo":
                 desk.receive([message(8, "hello", from: "alice", id: id)])
-            default: desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 8))))
+            default: desk.published(id, .acknowledged(sequence: 8))
             }
         }
         #expect(desk.texts("chat.lobby") == ["8 own hello"])
@@ -170,7 +170,7 @@ struct ConversationTests {
     func failureAndResend() throws {
         var desk = Desk.joined("chat.lobby")
         let id = try desk.publish("big")
-        desk.send(.published(PublishNews(id: id, state: .failed(.timeout("The publish")))))
+        desk.published(id, .failed(.timeout("The publish")))
         desk.receive([message(3, "later")])
         #expect(desk.screen().contains { $0.hasSuffix("✗") && $0.contains("big") })
         #expect(desk.shows("not sent: The publish was not answered"))
@@ -183,11 +183,11 @@ struct ConversationTests {
     func uncertain() throws {
         var desk = Desk.joined("chat.lobby")
         let id = try desk.publish("once?")
-        desk.send(.published(PublishNews(id: id, state: .uncertain)))
+        desk.published(id, .uncertain)
         #expect(desk.shows("perhaps sent: The answer was lost."))
         #expect(desk.model.network.outbox.queuedCount == 0)
         #expect(desk.enter("/resend") == [.topics(.sendAgain(id: id, topic: "chat.lobby", text: "once?"))])
-        desk.send(.published(PublishNews(id: id, state: .uncertain)))
+        desk.published(id, .uncertain)
         desk.enter("/discard")
         #expect(desk.texts("chat.lobby").isEmpty)
     }
@@ -216,7 +216,7 @@ struct ConversationTests {
     func discard() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
         let id = try desk.publish("lost?")
-        desk.send(.published(PublishNews(id: id, state: .discarded(.closedByUser))))
+        desk.published(id, .discarded(.closedByUser))
         #expect(desk.conversation("chat.lobby")?.failedLines.count == 1)
         desk.enter("/discard")
         #expect(desk.texts("chat.lobby").isEmpty)

@@ -186,6 +186,18 @@ struct Desk {
         send(.topic(topic ?? messages.first?.topic ?? "chat.lobby", .messages(messages)))
     }
 
+    @discardableResult
+    mutating func becomes(
+        _ state: ConnectionStatus.State, _ reason: ConnectionReason? = nil, attempt: Int = 0
+    ) -> ChatEffects {
+        send(.statusChanged(ConnectionStatus(state: state, reason: reason, attempt: attempt)))
+    }
+
+    @discardableResult
+    mutating func published(_ id: String, _ state: PublishNews.State, mayBeStored: Bool = false) -> ChatEffects {
+        send(.published(PublishNews(id: id, state: state, mayBeStored: mayBeStored)))
+    }
+
     mutating func loseFocus() {
         // The first report shows that the terminal reports at all.
         send(.input(.focusIn))

@@ -112,8 +112,8 @@ struct InboxDeletionTests {
     func broughtBackMeanwhile() throws {
         var desk = Self.deleting(60)
         let ids = try #require(desk.inbox.deletion.run).ids
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x"))))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.reconnecting, .connectionLost("x"))
+        desk.becomes(.connected)
         desk.press(.control("r"))
         desk.answerPage([letter(1), letter(2)])
         #expect(desk.letterIDs == ["l1", "l2"])
@@ -467,7 +467,7 @@ struct InboxDeletionTests {
         desk.send(.postbox(.pageFailed(request: fetch.request, .notConnected)))
         #expect(desk.shows("Deleted 25 of 60; 25 unknown, 10 stay.") && desk.inbox.marked.count == 35)
         // It is listed once more when there is a connection.
-        let effects = desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        let effects = desk.becomes(.connected)
         #expect(effects.core.contains { if case .letters(.listPage) = $0 { true } else { false } })
         #expect(desk.shows("Deleted 25 of 60; 25 unknown, 10 stay."))
     }

@@ -117,7 +117,7 @@ struct InboxTests {
         var desk = Desk.inbox([])
         desk.press(.tab)
         #expect(desk.enter("/post bob/work lunch?").letters == ["bob/work: lunch?"])
-        desk.send(.published(PublishNews(id: "own-1", state: .failed(.postboxNotAccepting("bob/work")))))
+        desk.published("own-1", .failed(.postboxNotAccepting("bob/work")))
         #expect(desk.text == "/post bob/work lunch?" && desk.notice.contains("does not accept"))
     }
 
@@ -222,7 +222,7 @@ struct InboxTests {
         #expect(desk.press(.alt("n")).isListing(token: "t2"))
         let next = try #require(desk.inbox.fetch?.request)
         desk.send(.postbox(.keptPage(request: next, KeptLetters(page: page, asOf: nil))))
-        #expect(desk.send(.statusChanged(ConnectionStatus(state: .connected))).isListing(token: "t2"))
+        #expect(desk.becomes(.connected).isListing(token: "t2"))
         desk.answerPage([letter(2, "from the network")])
         #expect(!desk.shows("offline"))
     }
@@ -234,7 +234,7 @@ struct InboxTests {
         let request = try #require(desk.inbox.fetch?.request)
         desk.send(.postbox(.pageFailed(request: request, .notConnected)))
         #expect(desk.shows("✗ No letter is kept on this machine, and there is no"))
-        #expect(desk.send(.statusChanged(ConnectionStatus(state: .connected))).isListing(token: nil))
+        #expect(desk.becomes(.connected).isListing(token: nil))
     }
 }
 

@@ -109,7 +109,7 @@ struct KeptTests {
         #expect(desk.shows("chat.lobby ─ offline, as of 21 Nov 10:00"))
         #expect(desk.conversation("chat.lobby")?.unread == 0)
         #expect(!desk.shows("── new ─"))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         #expect(desk.shows("chat.lobby ─ joining …"))
         // The store had little, so that the network is asked for more.
         #expect(
@@ -127,7 +127,7 @@ struct KeptTests {
         kept.isOpen = true
         desk.send(.past("chat.lobby", .kept(kept)))
         #expect(desk.shows("chat.lobby ─ offline, as of 21 Nov 10:00"))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         desk.receive([message(9, "m9")])
         let first = desk.send(.topic("chat.lobby", .live))
         #expect(first == [.topics(.loadHistory(topic: "chat.lobby", before: nil, limit: 200))])
@@ -146,7 +146,7 @@ struct KeptTests {
         var kept = Self.kept(1...8, readThrough: 8)
         kept.isOpen = true
         desk.send(.past("chat.lobby", .kept(kept)))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         desk.send(.topic("chat.lobby", .live))
         let newest = (7...9).map { message($0, "m\($0)") }
         let next = desk.send(.past("chat.lobby", .history(newest, isComplete: false)))
@@ -158,7 +158,7 @@ struct KeptTests {
     func nothingKept() {
         let nothing = "Nothing of this topic is on this machine."
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "alerts.>"]))
-        desk.send(.statusChanged(ConnectionStatus(state: .connecting, attempt: 1)))
+        desk.becomes(.connecting, attempt: 1)
         #expect(desk.shows("Loading …") && desk.shows("joining …"))
         let reasons: [ConnectionStatus] = [
             ConnectionStatus(state: .connecting, reason: .unreachable("no such host"), attempt: 1),
@@ -185,7 +185,7 @@ struct KeptTests {
         desk.press(.up, .alt)
 
         // It fills in as soon as it can.
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         #expect(desk.shows("Loading …"))
         let asked = desk.send(.topic("chat.lobby", .live))
         #expect(asked == [.topics(.loadHistory(topic: "chat.lobby", before: nil, limit: 200))])
@@ -194,7 +194,7 @@ struct KeptTests {
         #expect(desk.send(.topic("chat.lobby", .live)) == asked)
         desk.send(.past("chat.lobby", .history([], isComplete: true)))
         #expect(desk.shows("Nothing here yet. Say hello."))
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, attempt: 1)))
+        desk.becomes(.reconnecting, attempt: 1)
         #expect(desk.shows("Nothing here yet. Say hello."))
     }
 
@@ -202,7 +202,7 @@ struct KeptTests {
     func lateOfflineAnswer() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.press(.pageUp)
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         #expect(desk.send(.topic("chat.lobby", .live)).isEmpty)
         let asked = desk.send(.past("chat.lobby", .keptHistory([], gaps: [], isComplete: true)))
         #expect(asked == [.topics(.loadHistory(topic: "chat.lobby", before: nil, limit: 200))])
@@ -241,7 +241,7 @@ struct KeptTests {
     func catchingUp() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(1...3, readThrough: 3))))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         desk.receive([message(3, "m3"), message(4, "m4", isRecovered: true)])
         desk.receive([message(5, "m5", isRecovered: true)])
         desk.send(.topic("chat.lobby", .live))
@@ -255,7 +255,7 @@ struct KeptTests {
     func historyComesFirst() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
         desk.send(.past("chat.qa", .kept(Self.kept(1...3, readThrough: 3, topic: "chat.qa"))))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         desk.send(.topic("chat.qa", .live))
         let page = (1...4).map { message(UInt64($0), "m\($0)", topic: "chat.qa") }
         desk.send(.past("chat.qa", .history(page, isComplete: true)))
@@ -317,7 +317,7 @@ struct KeptTests {
         #expect(desk.press(.pageUp).isEmpty)
 
         // With a connection the hole is filled, from its end on.
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         let asked = desk.send(.topic("chat.lobby", .live))
         #expect(asked == [.topics(.loadHistory(topic: "chat.lobby", before: 250, limit: 200))])
         let next = desk.send(.past("chat.lobby", .history(Self.lines(150...249), before: 250, isComplete: false)))
@@ -369,7 +369,7 @@ struct KeptTests {
     func readBackLate() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(301...500, readThrough: 100, isComplete: false))))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         desk.receive(Self.lines(501...5_600))
         let first = desk.texts("chat.lobby").first
         #expect(first != "301 m301")

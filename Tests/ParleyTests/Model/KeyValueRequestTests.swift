@@ -60,7 +60,7 @@ struct KeyValueRequestTests {
             Issue.record("nothing is put")
             return
         }
-        desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 7))))
+        desk.published(id, .acknowledged(sequence: 7))
         #expect(desk.model.network.log.entries.count == before)
         desk.enter("/kv")
         let screen = desk.screen().joined(separator: "\n")
@@ -81,10 +81,10 @@ struct KeyValueRequestTests {
         // Until the core has it, an end of the process would lose it.
         #expect(desk.model.notices.shown == nil)
         #expect(desk.model.network.outbox.queuedCount == 0)
-        desk.send(.published(PublishNews(id: id, state: .queued)))
+        desk.published(id, .queued)
         #expect(desk.notice == "room.color waits, and will be put when connected.")
         #expect(desk.model.network.outbox.queuedCount == 1)
-        desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 7))))
+        desk.published(id, .acknowledged(sequence: 7))
         #expect(desk.notice == "room.color is stored as revision 7.")
         #expect(desk.model.network.outbox.queuedCount == 0)
     }
@@ -97,7 +97,7 @@ struct KeyValueRequestTests {
             Issue.record("\(effects)")
             return
         }
-        desk.send(.published(PublishNews(id: id, state: .failed(.conflict(key: "room.color", revision: 9)))))
+        desk.published(id, .failed(.conflict(key: "room.color", revision: 9)))
         #expect(desk.text == "/kv put room.color \"5\"")
         let words = desk.notice
         #expect(words.hasPrefix("room.color was not changed. ") && words.contains("revision 9"))

@@ -85,10 +85,10 @@ struct LabPaneTests {
         desk.press(.plain("r"))
         #expect(desk.model.notices.shown == nil)
         // The end of a ban has its own way back.
-        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .banned(nil))))
+        desk.becomes(.disconnected, .banned(nil))
         desk.press(.plain("r"))
         #expect(!desk.notice.contains("connects again"))
-        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .kicked(by: nil))))
+        desk.becomes(.disconnected, .kicked(by: nil))
         #expect(deeds(desk.press(.plain("r"))).map(\.act.name) == [.restore])
         #expect(desk.notice.contains("w connects again"))
     }

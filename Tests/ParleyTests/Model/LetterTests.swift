@@ -105,7 +105,7 @@ struct LetterTests {
         var desk = Desk.joined("chat.lobby")
         let command = "/post bob/work Subject: Lunch | Twelve?"
         #expect(desk.enter(command).letters == ["bob/work [Lunch]: Twelve?"])
-        desk.send(.published(PublishNews(id: "own-1", state: .failed(.postboxNotAccepting("bob/work")))))
+        desk.published("own-1", .failed(.postboxNotAccepting("bob/work")))
         #expect(desk.text == command)
         desk.press(.control("c"))
         // What has a subject and no text, or too long a subject, stays and says why.
@@ -167,8 +167,8 @@ struct LetterTests {
         #expect(desk.enter("/post bob/work Subject: Lunch | Twelve?").letters == ["bob/work [Lunch]: Twelve?"])
         #expect(desk.bottom.contains("The letter to bob/work goes when connected."))
         #expect(desk.screen()[0].contains("⇅ 1") && desk.text.isEmpty)
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
-        #expect(desk.send(.published(PublishNews(id: "own-1", state: .acknowledged(sequence: 4)))).letters.isEmpty)
+        desk.becomes(.connected)
+        #expect(desk.published("own-1", .acknowledged(sequence: 4)).letters.isEmpty)
         #expect(desk.bottom.contains("✓ bob/work has the letter.") && desk.screen()[0].contains("⇅ 0"))
     }
 

@@ -30,7 +30,7 @@ struct PeopleTests {
         desk.send(.people(topic: "chat.lobby", .unknown))
         #expect(!heading(desk).contains("here"))
         desk.send(.people(topic: "chat.lobby", Self.roster))
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting)))
+        desk.becomes(.reconnecting)
         #expect(!heading(desk).contains("here"))
     }
 
@@ -106,7 +106,7 @@ struct PeopleTests {
         var desk = Desk.joined("chat.lobby", "alerts.>")
         desk.enter("/who")
         #expect(desk.overlay == nil && desk.notice.contains("does not tell"))
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting)))
+        desk.becomes(.reconnecting)
         desk.enter("/who")
         #expect(desk.notice == "Who is in chat.lobby is known when connected.")
         desk.press(.control("n"))

@@ -151,7 +151,7 @@ struct PostboxesTests {
         #expect(desk.shows(Self.keptTitle))
         #expect(desk.screen().contains { $0.contains("personal") && $0.contains("2 letters, 2 unread") })
 
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         desk.send(.postbox(.boxes(Self.boxes)))
         #expect(!desk.shows("as of"), "an open list is put right")
 

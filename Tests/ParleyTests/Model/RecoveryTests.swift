@@ -11,7 +11,7 @@ struct RecoveryTests {
     private static func outage(_ desk: inout Desk, lasting duration: Duration = .milliseconds(100)) {
         desk.send(.statusChanged(lost))
         desk.wait(duration)
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         desk.send(.statusChanged(ConnectionStatus(state: .connected, roundTripTime: .microseconds(300))))
     }
 
@@ -46,13 +46,13 @@ struct RecoveryTests {
         desk.send(.topic("chat.lobby", .gap(lost: 3)))
         desk.receive([message(6, "missed", isRecovered: true)])
         desk.wait(.seconds(75))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         #expect(desk.texts("chat.lobby") == ["1 before", "2 last", "outage 1", "gap 3", "6 missed"])
         #expect(Self.rule(desk).first?.contains("connection lost 10:00:00, back after 75 s") == true)
         // A stream that was made anew has nothing from before the outage.
         desk.send(.statusChanged(Self.lost))
         desk.send(.topic("chat.lobby", .restarted))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         desk.receive([message(1, "anew")])
         #expect(desk.texts("chat.lobby") == ["restart", "outage 1", "1 anew"])
     }
@@ -91,18 +91,18 @@ struct RecoveryTests {
     func askedFor() {
         var desk = Desk.joined("chat.lobby")
         desk.receive([message(1, "before")])
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .replacementRequested)))
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .unreachable("x"), attempt: 1)))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.reconnecting, .replacementRequested)
+        desk.becomes(.reconnecting, .unreachable("x"), attempt: 1)
+        desk.becomes(.connected)
         for state in [.suspended, .reconnecting, .connected, .disconnected, .connecting, .connected]
             as [ConnectionStatus.State]
         {
-            desk.send(.statusChanged(ConnectionStatus(state: state)))
+            desk.becomes(state)
         }
         #expect(desk.texts("chat.lobby") == ["1 before"] && desk.model.network.times.recovery == nil)
         // One that was lost before the terminal was left was.
         for state in [.reconnecting, .suspended, .reconnecting, .connected] as [ConnectionStatus.State] {
-            desk.send(.statusChanged(ConnectionStatus(state: state)))
+            desk.becomes(state)
         }
         #expect(desk.texts("chat.lobby") == ["1 before", "outage 1"])
     }

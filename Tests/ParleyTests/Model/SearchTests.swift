@@ -139,7 +139,7 @@ struct SearchTests {
         #expect(desk.shows("✗ The local store cannot be used"))
         desk.enter("/search fourth")
         desk.answer([])
-        desk.send(.statusChanged(ConnectionStatus(state: .connecting)))
+        desk.becomes(.connecting)
         #expect(desk.screen()[1].contains("offline, as of 21 Nov 10:00"))
     }
 

@@ -399,8 +399,7 @@ struct ErrorListTests {
         desk.wait(.seconds(30))
         desk.send(.notice("The first thing failed.", isFailure: true))
         desk.wait(.seconds(60))
-        desk.send(
-            .statusChanged(ConnectionStatus(state: .reconnecting, reason: .unreachable("the server went"), attempt: 1)))
+        desk.becomes(.reconnecting, .unreachable("the server went"), attempt: 1)
         desk.wait(.seconds(60))
         desk.send(.notice("The last thing failed.", isFailure: true))
         desk.enter("/errors")

@@ -199,9 +199,9 @@ struct ShownTypingTests {
         #expect(!heading(desk).contains("typing"))
         desk.press(.control("p"))
         #expect(heading(&desk, roster(["bob"])).contains("bob is typing"))
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting)))
+        desk.becomes(.reconnecting)
         #expect(!heading(desk).contains("typing"))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         #expect(heading(desk).contains("bob is typing"))
         var settings = desk.model.settings
         settings.typing = false

@@ -42,11 +42,11 @@ struct UnsentTests {
         var desk = Self.opened([Self.unsent("a", "first"), Self.unsent("b", "second")])
         #expect(desk.texts("chat.lobby") == ["queued first", "queued second"])
         #expect(row(desk, with: "first").hasSuffix("…") && desk.screen()[0].contains("⇅ 2"))
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
-        desk.send(.published(PublishNews(id: "a", state: .sending)))
+        desk.becomes(.connected)
+        desk.published("a", .sending)
         #expect(row(desk, with: "first").hasSuffix("↑"))
-        desk.send(.published(PublishNews(id: "a", state: .acknowledged(sequence: 1))))
-        desk.send(.published(PublishNews(id: "b", state: .acknowledged(sequence: 2))))
+        desk.published("a", .acknowledged(sequence: 1))
+        desk.published("b", .acknowledged(sequence: 2))
         #expect(desk.texts("chat.lobby") == ["1 own first", "2 own second"])
         #expect(row(desk, with: "second").hasSuffix("✓") && desk.screen()[0].contains("⇅ 0"))
     }
@@ -75,7 +75,7 @@ struct UnsentTests {
         if let kept { desk.send(.opened(kept)) }
         desk.enter("hello")
         let id = desk.model.network.outbox.messages.keys.first ?? ""
-        desk.send(.published(PublishNews(id: id, state: .discarded(.closedByUser))))
+        desk.published(id, .discarded(.closedByUser))
         #expect(desk.model.network.outbox.messages.isEmpty && desk.conversation("chat.lobby")?.failedLines.count == 1)
         #expect(desk.enter("/quit") == [])
         #expect(desk.bottom.contains("1 message is not sent yet. Quit anyway? y/N"))
@@ -95,7 +95,7 @@ struct UnsentTests {
             if let kept { desk.send(.opened(kept)) }
             desk.enter("hello")
             let id = desk.model.network.outbox.messages.keys.first ?? ""
-            desk.send(.published(PublishNews(id: id, state: .discarded(.closedByUser))))
+            desk.published(id, .discarded(.closedByUser))
             desk.enter("/leave")
             let keeps = kept.map { !$0.isReadOnly } ?? false
             desk.enter("/quit")
@@ -115,8 +115,8 @@ struct UnsentTests {
     func early() {
         var desk = Desk(state: .connecting)
         desk.send(.start(topics: [], keeps: true))
-        desk.send(.published(PublishNews(id: "a", state: .acknowledged(sequence: 7))))
-        desk.send(.published(PublishNews(id: "b", state: .failed(.timeout("The publish")))))
+        desk.published("a", .acknowledged(sequence: 7))
+        desk.published("b", .failed(.timeout("The publish")))
         let lines = ["a", "b", "c"].map { Self.unsent($0, "line \($0)") }
         desk.send(.opened(KeptDesk(topics: ["chat.lobby"], unsent: lines)))
         #expect(desk.texts("chat.lobby").first == "7 own line a" && desk.texts("chat.lobby").last == "queued line c")
@@ -134,7 +134,7 @@ struct UnsentTests {
         let again = desk.enter("/resend")
         #expect(again.contains(.topics(.sendAgain(id: "a", topic: "chat.lobby", text: "refused"))))
         #expect(desk.texts("chat.lobby") == ["queued refused", "queued waits"])
-        desk.send(.published(PublishNews(id: "a", state: .discarded(.closedByUser))))
+        desk.published("a", .discarded(.closedByUser))
         #expect(desk.enter("/discard").contains(.topics(.drop(ids: ["a"]))))
         #expect(desk.texts("chat.lobby") == ["queued waits"])
     }
@@ -206,7 +206,7 @@ struct UnsentTests {
         desk.enter("/join chat.old")
         #expect(desk.conversation("chat.old")?.pending.map(\.text) == ["elsewhere", "waits"])
         desk.enter("/leave")
-        desk.send(.published(PublishNews(id: "b", state: .acknowledged(sequence: 3))))
+        desk.published("b", .acknowledged(sequence: 3))
         desk.enter("/join chat.old")
         #expect(desk.conversation("chat.old")?.pending.map(\.text) == ["elsewhere"])
     }
@@ -226,7 +226,7 @@ struct UnsentTests {
             id: "l", destination: .postbox(user: "bob", postbox: "work"), payload: Array(letter.utf8))
         var desk = Self.opened([KeptPublish(message: message, since: Desk.wall)])
         #expect(desk.model.network.outbox.queuedCount == 1)
-        let effects = desk.send(.published(PublishNews(id: "l", state: .failed(.postboxNotAccepting("bob/work")))))
+        let effects = desk.published("l", .failed(.postboxNotAccepting("bob/work")))
         #expect(effects.contains(.topics(.drop(ids: ["l"]))))
         #expect(desk.text == "/post bob/work Subject: Lunch | dear Bob")
     }

@@ -173,7 +173,7 @@ struct ThemeTests {
         desk.receive([message(1, "@alice", topic: "chat.qa")])
         desk.send(.topic("chat.lobby", .messages([message(1, "thanks Alice, run `alice` on http://x.org/alice")])))
         desk.enter("waits")
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, attempt: 1)))
+        desk.becomes(.reconnecting, attempt: 1)
         let theme = Theme(colors: 256)
         let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant, theme: theme)
         func styles(of style: Style) -> [String] {
@@ -261,7 +261,7 @@ struct ThemeTests {
     func plainSymbols() {
         var desk = Desk.joined("chat.lobby", "alerts.>", size: Size(rows: 12, columns: 80))
         if case .topics(.publish(let id, _, _))? = desk.enter("hi there").core.first {
-            desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 1))))
+            desk.published(id, .acknowledged(sequence: 1))
         }
         desk.receive([message(2, "déjà vu 日本", minutes: 1, isRecovered: true)])
         expectScreen(

@@ -15,7 +15,7 @@ struct FrameTests {
         let postboxScreen = desk.screen()
         desk.receive([message(1, attack, from: attack, id: attack)])
         desk.send(.topic("chat.lobby", .failed(.server(code: 1, attack))))
-        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .kicked(by: attack))))
+        desk.becomes(.disconnected, .kicked(by: attack))
         desk.press(.escape, .alt("a"))
         for screen in [postboxScreen, desk.screen()] {
             #expect(screen.isHarmless && screen.contains { $0.contains("evil") })

@@ -77,7 +77,7 @@ struct MessageFrameTests {
     func failed() {
         var desk = desk([])
         if case .topics(.publish(let id, _, _))? = desk.enter("too much").core.first {
-            desk.send(.published(PublishNews(id: id, state: .failed(.tooLarge(bytes: 2, limit: 1)))))
+            desk.published(id, .failed(.tooLarge(bytes: 2, limit: 1)))
         }
         desk.enter("next")
         desk.enter("last")

@@ -15,7 +15,7 @@ enum Scene {
         desk.receive([message(1, "good night", minutes: -700), message(2, "hello", minutes: 1)])
         for (text, sequence) in [("hi there", UInt64(3)), ("is it built?", 4)] {
             if case .topics(.publish(let id, _, _))? = desk.enter(text).core.first {
-                desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: sequence))))
+                desk.published(id, .acknowledged(sequence: sequence))
             }
         }
         desk.receive((5...13).map { message($0, "disk", topic: "alerts.disk") }, in: "alerts.>")
@@ -35,7 +35,7 @@ enum Scene {
     static func outage(_ size: Size) -> Desk {
         var desk = chat(size)
         if case .topics(.publish(let id, _, _))? = desk.enter("too much").core.first {
-            desk.send(.published(PublishNews(id: id, state: .failed(.tooLarge(bytes: 200_000, limit: 131_072)))))
+            desk.published(id, .failed(.tooLarge(bytes: 200_000, limit: 131_072)))
         }
         desk.send(
             .statusChanged(
@@ -127,7 +127,7 @@ enum Scene {
         var desk = labOpened(size)
         desk.press(.plain("c"))
         desk.send(.lab(.glance(LabScene.cut.glance)))
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("reset"), attempt: 2)))
+        desk.becomes(.reconnecting, .connectionLost("reset"), attempt: 2)
         return desk
     }
 
@@ -159,7 +159,7 @@ enum Scene {
         }
         desk.receive(messages)
         if case .topics(.publish(let id, _, _))? = desk.enter("はい 👍").core.first {
-            desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 40))))
+            desk.published(id, .acknowledged(sequence: 40))
         }
         desk.press(.backTab, .up, .up)
         return desk

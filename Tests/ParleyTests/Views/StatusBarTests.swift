@@ -126,7 +126,7 @@ struct StatusBarTests {
     @Test("B54 An attempt under way says so, and for how long")
     func underWay() {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 24, columns: 120), state: .reconnecting)
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: Self.reason, attempt: 1)))
+        desk.becomes(.reconnecting, Self.reason, attempt: 1)
         #expect(desk.screen().first?.contains("↻ RECONNECTING attempt 1 · connecting · The connection") == true)
         desk.wait(.milliseconds(4_200))
         #expect(desk.screen().first?.contains("↻ RECONNECTING attempt 1 · connecting 4 s · The connection") == true)
@@ -138,14 +138,14 @@ struct StatusBarTests {
             desk.model.nextChange(after: desk.model.now.instant)
                 == desk.model.now.instant.advanced(by: .milliseconds(800)))
         // The same attempt told of once more goes on; the next one begins anew.
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .unreachable("x"), attempt: 1)))
+        desk.becomes(.reconnecting, .unreachable("x"), attempt: 1)
         #expect(desk.screen().first?.contains("connecting 4 s") == true)
-        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: Self.reason, attempt: 2)))
+        desk.becomes(.reconnecting, Self.reason, attempt: 2)
         #expect(desk.screen().first?.contains("attempt 2 · connecting ·") == true)
-        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.becomes(.connected)
         #expect(desk.model.network.times.attemptBegan == nil)
 
-        desk.send(.statusChanged(ConnectionStatus(state: .connecting, attempt: 1)))
+        desk.becomes(.connecting, attempt: 1)
         #expect(desk.screen().first?.contains("◌ CONNECTING   ⇅") == true)
         desk.wait(.seconds(3))
         #expect(desk.screen().first?.contains("◌ CONNECTING · for 3 s   ⇅") == true)
