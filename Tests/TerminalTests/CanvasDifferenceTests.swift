@@ -36,13 +36,6 @@ struct CanvasDifferenceTests {
         #expect(before != after && before == canvas("hello", "below", "漢字"))
     }
 
-    @Test("A typed letter is one cell")
-    func letter() {
-        let difference = CanvasDifference(from: canvas("hell", "below"), to: canvas("hello", "below"))
-        #expect(difference.runs == [Run(row: 0, columns: 4..<5)])
-        #expect(difference.cells == 1 && difference.rows == 1)
-    }
-
     @Test("Cells side by side are one run; what stays between two of them is left alone")
     func parts() {
         #expect(
@@ -51,28 +44,12 @@ struct CanvasDifferenceTests {
             ])
     }
 
-    @Test("What is gone is written over with blanks")
-    func erasing() {
-        #expect(runs(canvas("hello"), canvas("he")) == [Run(row: 0, columns: 2..<5)])
-    }
-
-    @Test("Another style alone is a difference")
-    func styles() {
-        let red = Style(foreground: .indexed(1))
-        #expect(runs(canvas("ab"), canvas("ab", style: red)) == [Run(row: 0, columns: 0..<2)])
-    }
-
     @Test("A wide character over narrow ones, and the other way round, takes both halves along")
     func wide() {
         #expect(runs(canvas("abcd"), canvas("a漢d")) == [Run(row: 0, columns: 1..<3)])
         #expect(runs(canvas("a漢d"), canvas("abcd")) == [Run(row: 0, columns: 1..<3)])
         #expect(runs(canvas("a漢d"), canvas("a字d")) == [Run(row: 0, columns: 1..<2)])
         #expect(runs(canvas("漢漢"), canvas(" 漢 ")) == [Run(row: 0, columns: 0..<4)])
-    }
-
-    @Test("Marks on the same character are a difference")
-    func marks() {
-        #expect(runs(canvas("n"), canvas("n\u{323}")) == [Run(row: 0, columns: 0..<1)])
     }
 
     @Test("The first and the last cell count, and a run does not go on in the next row")

@@ -174,10 +174,4 @@ struct ConfigurationPlaceTests {
             #expect(place.count == 2 && place.allSatisfy { $0 > 0 } && !said.contains("valid JSON"), "\(said)\n\(text)")
         }
     }
-
-    @Test("A password in a proxy's address is never repeated")
-    func secret() throws {
-        let said = try #require(complaint("{ profiles: { a: { proxy: 'socks5://u:hush@x:1' } } }"))
-        #expect(!said.contains("hush"))
-    }
 }

@@ -216,12 +216,6 @@ struct ConnectionSettingTests {
         #expect(failure([], "proxy: 'nonsense'")?.code == 78)
     }
 
-    @Test("A proxy before the subcommand is a flag of identity and server")
-    func order() {
-        #expect(
-            ParleyCommand.rearranged(["--proxy", "http://x:1", "tail", "a"]) == ["tail", "a", "--proxy", "http://x:1"])
-    }
-
     // MARK: Session
 
     @Test("A session is shared unless the profile says how two devices settle it")

@@ -206,14 +206,4 @@ struct ConnectionLogTests {
             #expect(desk.model.logScroll == .end)
         }
     }
-
-    @Test("On a narrow screen the words are below the time, and the symbol stays next to it")
-    func narrow() {
-        var desk = Desk.joined("chat.lobby")
-        Self.outage(&desk)
-        let lines = Self.lines(desk, columns: 40)
-        #expect(lines.contains("10:03:20.000 ↻ RECONNECTING"))
-        #expect(lines.contains("   next try in 0.3 s · after 3 min 20 s"))
-        #expect(Self.lines(desk, columns: 20).contains("10:03:20.000 ↻"))
-    }
 }

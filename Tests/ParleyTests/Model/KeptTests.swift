@@ -461,17 +461,6 @@ struct KeptTests {
         #expect(Place(kept: "") == nil && Place(kept: "elsewhere x") == nil)
     }
 
-    @Test("A text that nobody sees is told of in the sidebar")
-    func draftMark() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
-        desk.type("half a line")
-        #expect(!desk.shows("✎"))
-        desk.press(.down, .alt)
-        #expect(desk.shows("✎"))
-        desk.press(.up, .alt)
-        #expect(!desk.shows("✎"))
-    }
-
     @Test("What was typed before the conversations came goes on where one opens; what was left there is not lost")
     func typedEarly() {
         var desk = Desk(state: .connecting)
