@@ -126,7 +126,7 @@ struct MentionTests {
         #expect(desk.screen().first?.contains("@ 1   # 1") == true)
     }
 
-    @Test("Alt-a goes to mentions before anything else, and to each of them")
+    @Test("Alt-a goes to mentions before anything else, and to each of them; ^G offers them first, too")
     func jump() {
         var desk = Self.desk()
         _ = Self.say("unread", 1, in: "b", on: &desk)
@@ -134,21 +134,19 @@ struct MentionTests {
             _ = Self.say(
                 number == 10 || number == 50 ? "alice: \(number)" : "m\(number)", UInt64(number), in: "c", on: &desk)
         }
-        desk.press(.alt("a"))
-        #expect(desk.view == .conversation("c"))
-        #expect(desk.shows("alice: 10"))
+        desk.press(.control("g"))
+        #expect(desk.model.palette?.items.prefix(2).map(\.title) == ["c", "b"])
+        desk.press(.escape, .alt("a"))
+        #expect(desk.view == .conversation("c") && desk.shows("alice: 10"))
         #expect(desk.conversation("c")?.mentions == [.message(50)] && desk.conversation("c")?.unread == 98)
         desk.press(.alt("a"))
-        #expect(desk.shows("alice: 50"))
-        #expect(desk.conversation("c")?.mentions.isEmpty == true)
-        desk.press(.alt("a"))
-        #expect(desk.view == .conversation("b"))
-        desk.press(.alt("a"))
-        #expect(desk.view == .conversation("c") && desk.conversation("c")?.unread == 0)
-        desk.press(.alt("a"))
-        #expect(desk.view == .conversation("a"))
-        desk.press(.alt("a"))
-        #expect(desk.notice == "Nothing is unread.")
+        #expect(desk.shows("alice: 50") && desk.conversation("c")?.mentions.isEmpty == true)
+        // Then to what else is unread, and back to where that began.
+        for view in ["b", "c", "a", "a"] {
+            desk.press(.alt("a"))
+            #expect(desk.view == .conversation(view))
+        }
+        #expect(desk.conversation("c")?.unread == 0 && desk.notice == "Nothing is unread.")
     }
 
     @Test("The bell rings for a mention that the person is not looking at, and not for one in view")
@@ -181,16 +179,22 @@ struct MentionTests {
         #expect(desk.shows("── new ─"))
     }
 
-    @Test("What the local store brings back at the start is counted and rings nothing")
+    @Test("What the local store brings back at the start is counted and rings nothing, and what is made anew has none")
     func atStart() {
         var desk = Desk(state: .connecting)
         desk.send(.start(topics: [], keeps: true))
         desk.send(.opened(KeptDesk(topics: ["a", "b"])))
         desk.effects = []
-        let messages = [message(1, "alice: read", topic: "b"), message(2, "alice: not read", topic: "b")]
+        let messages = [
+            message(1, "alice: read", topic: "b"), message(2, "alice: not read", topic: "b"),
+            message(3, "x", topic: "b"),
+            message(4, "@alice", from: "alice", topic: "b"),
+        ]
         desk.send(.past("b", .kept(KeptTopic(messages: messages, readThrough: 1))))
-        #expect(desk.conversation("b")?.mentions == [.message(2)])
-        #expect(Self.say("alice: missed", 3, in: "b", on: &desk) == [])
+        #expect(desk.conversation("b")?.mentions == [.message(2)] && desk.conversation("b")?.unread == 2)
+        #expect(Self.say("alice: missed", 5, in: "b", on: &desk) == [])
         #expect(desk.conversation("b")?.mentions.count == 2)
+        desk.send(.topic("b", .restarted))
+        #expect(desk.conversation("b")?.mentions.isEmpty == true)
     }
 }

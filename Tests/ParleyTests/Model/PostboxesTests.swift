@@ -54,30 +54,20 @@ struct PostboxesTests {
     }
 
     @Test(
-        "One that cannot be meant is told how it is written, and its text stays",
+        "What cannot be meant is told how it is written or what there is, before the network is asked, and its text stays",
         arguments: [
-            "/postbox create", "/postbox enable", "/postbox delete a b", "/postbox create a b c",
-            "/postbox create bad name!",
-            "/postbox create a for", "/postbox make work",
-            "/postbox rename", "/postbox rename work", "/sent x", "/sent 0",
+            ("create", "Write it as /"), ("enable", "Write it as /"), ("delete a b", "Write it as /"),
+            ("create a b c", "Write it as /"), ("create bad name!", "Write it as /"), ("create a for", "Write it as /"),
+            ("make work", "Write it as /"), ("rename", "Write it as /"), ("rename work", "Write it as /"),
+            ("create bad!", "A postbox's name has 1 to 64 letters, digits, _ and -"),
+            ("create \"my shop\"", "A postbox's name has 1 to 64 letters, digits, _ and -"),
+            ("create \"shop", "A quotation mark is not closed."),
+            ("disable wrok", "There is no postbox wrok. These are: personal, work."),
         ])
-    func mistakes(_ text: String) {
+    func mistakes(_ text: String, _ words: String) {
         var desk = desk()
-        #expect(desk.enter(text) == [])
-        #expect(desk.bottom.contains("Write it as /") && desk.text == text)
-    }
-
-    @Test("A name that no postbox can have is refused before the network is asked, and so is a mark that is not closed")
-    func names() {
-        for (text, words) in [
-            ("/postbox create bad!", "A postbox's name has 1 to 64 letters, digits, _ and -"),
-            ("/postbox create \"my shop\"", "A postbox's name has 1 to 64 letters, digits, _ and -"),
-            ("/postbox create \"shop", "A quotation mark is not closed."),
-        ] {
-            var desk = desk()
-            #expect(desk.enter(text) == [] && desk.text == text)
-            #expect(desk.bottom.contains(words), "\(text)")
-        }
+        #expect(desk.enter("/postbox \(text)") == [] && desk.text == "/postbox \(text)")
+        #expect(desk.bottom.contains(words))
     }
 
     @Test("Tab completes what can be done, and the names of postboxes")
@@ -222,13 +212,17 @@ struct PostboxesTests {
         #expect(second.contains("\(Self.keptTitle):") && second.contains { $0.hasPrefix("personal") })
     }
 
-    @Test("Whoever has gone on to write is not interrupted by the list")
+    @Test("Whoever has gone on to write is not interrupted by a list, of postboxes or of sent letters")
     func late() {
         var desk = desk()
         desk.enter("/postbox")
         desk.press(.escape)
         desk.send(.postboxes(.listed(Self.boxes)))
         #expect(desk.overlay == nil)
+        desk.enter("/sent")
+        desk.enter("/topics")
+        desk.send(.postboxes(.sent([Self.sent(1, "late")])))
+        #expect(desk.shows("Your topics") && desk.model.network.outbox.awaitedAnswers == 0)
     }
 
     @Test("A postbox is made and changed by the network, and the list of postboxes follows")
@@ -294,14 +288,14 @@ struct PostboxesTests {
 
     @Test("The list of the postboxes calls one something else: r begins with what it is called")
     func renameKey() {
-        var desk = Desk.joined("chat.lobby")
-        desk.send(.postbox(.boxes([postbox("personal", "personal"), postbox("work", "work", called: "Old orders")])))
         for (steps, text) in [(0, "/postbox rename personal "), (1, "/postbox rename work Old orders")] {
+            var desk = Desk.joined("chat.lobby")
+            desk.send(
+                .postbox(.boxes([postbox("personal", "personal"), postbox("work", "work", called: "Old orders")])))
             desk.enter("/postbox")
             for _ in 0..<steps { desk.press(.down) }
             desk.press(.plain("r"))
             #expect(desk.overlay == nil && desk.text == text)
-            desk.model.compose.set("")
         }
     }
 
@@ -345,14 +339,6 @@ struct PostboxesTests {
         #expect(desk.inbox.boxes == Self.boxes)
     }
 
-    @Test("A postbox that is not there is named with those that are, and the text stays")
-    func mistyped() {
-        var desk = desk()
-        #expect(desk.enter("/postbox disable wrok") == [])
-        #expect(desk.bottom.contains("There is no postbox wrok. These are: personal, work."))
-        #expect(desk.text == "/postbox disable wrok")
-    }
-
     @Test("Without a connection nothing is changed, and what is known is listed")
     func offline() {
         var desk = desk(state: .reconnecting)
@@ -393,12 +379,10 @@ struct PostboxesTests {
     @Test("What the network has done is told as done where it does not say any more which postboxes there are")
     func doneWithoutList() {
         var desk = desk()
-        let shop = postbox("shop", "shop")
+        let (shop, work) = (postbox("shop", "shop"), postbox("work", "work"))
         desk.enter("/postbox create shop")
         desk.send(.postboxes(.changed(.create("shop", persona: nil), shop, all: nil)))
-        #expect(desk.bottom.contains("others write to alice/shop"))
-        #expect(desk.inbox.boxes == Self.boxes + [shop])
-        let work = postbox("work", "work")
+        #expect(desk.bottom.contains("others write to alice/shop") && desk.inbox.boxes == Self.boxes + [shop])
         desk.send(.postboxes(.changed(.enable("work"), work, all: nil)))
         #expect(desk.inbox.boxes == [Self.boxes[0], work, shop])
         desk.send(.postboxes(.changed(.delete("work"), work, all: nil)))
@@ -420,53 +404,30 @@ struct PostboxesTests {
 
     // MARK: Letters that were sent
 
-    @Test("Sent letters are listed, the newest first, and Enter opens the selected one whole")
+    @Test("Sent letters are listed, the newest first; Enter or a number opens one whole, which leads back where it was")
     func sentLetters() {
         var desk = desk()
         #expect(desk.enter("/sent") == [.letters(.listSent(limit: ChatModel.sentLimit))])
-        let letters = [
-            Self.sent(2, "the second\nwith more", subject: "Figures"), Self.sent(1, "the first", to: "carol"),
-        ]
-        desk.send(.postboxes(.sent(letters)))
-        let screen = desk.screen()
-        #expect(screen.contains { $0.contains("Letters you sent, the newest first") })
-        #expect(screen.contains { $0.contains("1  21 Nov 10:02") && $0.contains("bob/personal: Figures · the second") })
-        #expect(screen.contains { $0.contains("2  21 Nov 10:01") && $0.contains("carol/personal: the first") })
+        desk.send(
+            .postboxes(
+                .sent([
+                    Self.sent(2, "the second\nwith more", subject: "Figures"), Self.sent(1, "the first", to: "carol"),
+                ])))
+        #expect(desk.shows("Letters you sent, the newest first"))
+        #expect(
+            desk.screen().contains {
+                $0.contains("1  21 Nov 10:02") && $0.contains("bob/personal: Figures · the second")
+            })
+        #expect(desk.screen().contains { $0.contains("2  21 Nov 10:01") && $0.contains("carol/personal: the first") })
         desk.press(.down, .down, .enter)
-        #expect(desk.overlay == nil)
+        #expect(desk.shows("to carol/personal, 21 Nov 10:01") && desk.shows("the first"))
+        // One over it lies over the same topic, and leads back to it.
+        desk.enter("/sent 1")
+        #expect(desk.shows("to bob/personal, 21 Nov 10:02 · Figures") && desk.shows("write to chat.lobby"))
+        desk.press(.escape)
         #expect(desk.shows("to carol/personal, 21 Nov 10:01"))
-        #expect(desk.shows("the first"))
         desk.press(.escape)
         #expect(desk.view == .conversation("chat.lobby"))
-    }
-
-    @Test("A letter that is opened over another one leads back to that, and lies over the same topic")
-    func sentOverSent() {
-        var desk = desk()
-        desk.enter("/sent")
-        desk.send(.postboxes(.sent([Self.sent(2, "the second"), Self.sent(1, "the first", to: "carol")])))
-        desk.press(.enter)
-        desk.enter("/sent 2")
-        #expect(desk.shows("to carol/personal, 21 Nov 10:01"))
-        #expect(desk.shows("write to chat.lobby"))
-        desk.press(.escape)
-        #expect(desk.shows("to bob/personal, 21 Nov 10:02"))
-        desk.press(.escape)
-        #expect(desk.view == .conversation("chat.lobby"))
-    }
-
-    @Test("A number opens that letter of the list, with what it is about")
-    func sentNumber() {
-        var desk = desk()
-        desk.enter("/sent 1")
-        #expect(desk.bottom.contains("/sent lists them first."))
-        desk.enter("/sent")
-        desk.send(.postboxes(.sent([Self.sent(1, "see below", subject: "Figures")])))
-        desk.press(.escape)
-        desk.enter("/sent 2")
-        #expect(desk.bottom.contains("The list has 1 letter."))
-        desk.enter("/sent 1")
-        #expect(desk.shows("to bob/personal, 21 Nov 10:01 · Figures"))
     }
 
     @Test("q quotes a sent letter into another to the same postbox, and never into a line for the topic below it")
@@ -478,22 +439,20 @@ struct PostboxesTests {
             desk.press(.enter)
             return desk
         }
-        var desk = opened(Self.sent(1, "see below\nor above", subject: "Figures"))
-        desk.press(.plain("q"))
-        #expect(desk.text == "/post bob/personal Subject: Re: Figures\n> see below\n> or above\n\n")
-        #expect(desk.focus == .compose)
-
-        desk = opened(Self.sent(1, "see below"))
-        desk.press(.plain("q"))
-        #expect(desk.text == "/post bob/personal > see below\n\n")
-
+        for (subject, text) in [
+            (nil, "/post bob/personal > see below\n> or above\n\n"),
+            ("Figures", "/post bob/personal Subject: Re: Figures\n> see below\n> or above\n\n"),
+        ] as [(String?, String)] {
+            var desk = opened(Self.sent(1, "see below\nor above", subject: subject))
+            desk.press(.plain("q"))
+            #expect(desk.text == text && desk.focus == .compose)
+        }
         // What is being written is not made into a letter.
-        desk = opened(Self.sent(1, "see below"))
+        var desk = opened(Self.sent(1, "see below"))
         desk.press(.enter)
         desk.type("a line")
         desk.press(.backTab, .plain("q"))
-        #expect(desk.text == "a line")
-        #expect(desk.notice.hasPrefix("Something is being written already."))
+        #expect(desk.text == "a line" && desk.notice.hasPrefix("Something is being written already."))
 
         desk = opened(Self.sent(1, "see below", to: ""))
         desk.press(.plain("q"))
@@ -515,9 +474,16 @@ struct PostboxesTests {
         #expect(desk.shows("to bob/personal, 21 Nov 11:40"))
     }
 
-    @Test("Nothing that was sent, and nothing that is kept, is said so; a list that comes late interrupts nobody")
+    @Test("Nothing that was sent, nothing that is kept, and a number that is not there are said so")
     func nothingSent() {
         var desk = desk()
+        for (typed, words) in [
+            ("/sent x", "Write it as /"), ("/sent 0", "Write it as /"), ("/sent 1", "/sent lists them first."),
+        ] {
+            desk.enter(typed)
+            #expect(desk.bottom.contains(words))
+            desk.press(.control("c"))
+        }
         desk.enter("/sent")
         desk.send(.postboxes(.sent([])))
         #expect(desk.bottom.contains("No letter that was sent is kept here."))
@@ -525,10 +491,10 @@ struct PostboxesTests {
         desk.send(.postboxes(.sentFailed("Nothing is kept on this machine; /log may say why.")))
         #expect(desk.bottom.contains("Nothing is kept"))
         desk.enter("/sent")
-        desk.enter("/topics")
-        desk.send(.postboxes(.sent([Self.sent(1, "late")])))
-        #expect(desk.shows("Your topics"))
-        #expect(desk.model.network.outbox.awaitedAnswers == 0)
+        desk.send(.postboxes(.sent([Self.sent(1, "see below")])))
+        desk.press(.escape)
+        desk.enter("/sent 2")
+        #expect(desk.bottom.contains("The list has 1 letter."))
     }
 
     @Test("A letter's text moves no cursor, in the list and in the reader")

@@ -38,6 +38,15 @@ struct SearchTests {
         return desk
     }
 
+    /// The messages around one that was found.
+    private static func around(_ sequence: UInt64) -> Desk {
+        var desk = found([item(sequence, "x")])
+        desk.press(.enter)
+        desk.answerAround(.around, sequence - 20...sequence + 20)
+        desk.effects = []
+        return desk
+    }
+
     @Test("/search asks the local store for a portion, and lists what it has, the newest first as the store gives it")
     func list() throws {
         var desk = Desk.joined("chat.lobby")
@@ -147,22 +156,16 @@ struct SearchTests {
     func moving() throws {
         let items = (1...60).map { Self.item(UInt64($0), "build \($0)") }
         var desk = Self.found(items)
-        desk.press(.down)
-        #expect(desk.search?.selected == 1)
-        desk.press(.up, .up)
-        #expect(desk.search?.selected == 0)
-        desk.press(.pageDown)
-        #expect(desk.search?.selected == 18)
-        desk.press(.end)
-        #expect(desk.search?.selected == 59)
-        #expect(desk.screen().contains { $0.contains("▌ ") && $0.contains("build 60") })
-        desk.press(.pageUp)
-        #expect(desk.search?.selected == 41)
-        desk.press(.home)
+        for (key, place) in [(Key.down, 1), (.up, 0), (.up, 0), (.pageDown, 18), (.end, 59), (.pageUp, 41), (.home, 0)]
+        {
+            desk.press(key)
+            #expect(desk.bottom.hasSuffix("\(place + 1)/60"), "\(key)")
+            #expect(desk.screen().contains { $0.contains("▌ ") && $0.contains("build \(place + 1)") })
+        }
         desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 5, column: 40))))
-        #expect(desk.search?.selected == 3)
+        #expect(desk.bottom.hasSuffix("4/60"))
         desk.click(row: 4, column: 40)
-        #expect(desk.search?.selected == 2)
+        #expect(desk.bottom.hasSuffix("3/60"))
         desk.enter("/search other")
         let stale = try #require(desk.search?.request)
         desk.enter("/search third")
@@ -272,50 +275,36 @@ struct SearchTests {
 
     @Test("From an excerpt End leads to the conversation's newest message, and a line that is sent is seen there")
     func leaving() {
-        var desk = Self.found([Self.item(50, "x")])
-        desk.press(.enter)
-        desk.answerAround(.around, 30...70)
+        var desk = Self.around(50)
         desk.press(.end)
         #expect(desk.view == .conversation("chat.lobby") && desk.model.screen.trail.isEmpty)
         #expect(desk.shows("the build number 140"))
-        desk.enter("/search build")
-        desk.answer([Self.item(50, "x")])
-        desk.press(.enter)
-        desk.answerAround(.around, 30...70)
-        let effects = desk.enter("said from there")
-        #expect(effects.lines == ["chat.lobby: said from there"])
-        #expect(desk.view == .conversation("chat.lobby"))
-        #expect(desk.shows("said from there"))
+        desk = Self.around(50)
+        #expect(desk.enter("said from there").lines == ["chat.lobby: said from there"])
+        #expect(desk.view == .conversation("chat.lobby") && desk.shows("said from there"))
     }
 
     @Test("Around what was found /find goes up from there, n and N go on, and y and q are for what it has led to")
     func findAround() {
-        var desk = Self.found([Self.item(50, "x")])
-        desk.press(.enter)
-        desk.answerAround(.around, 30...70)
+        var desk = Self.around(50)
         // What was found itself, before anything is looked for.
         #expect(desk.press(.plain("y")) == .screen(.copy("the build number 50")))
         desk.enter("/find NUMBER 4")
         #expect(desk.excerpt != nil && desk.model.selectedRow?.text == "the build number 49")
-        desk.press(.plain("n"))
-        #expect(desk.model.selectedRow?.text == "the build number 48")
-        #expect(desk.press(.plain("y")) == .screen(.copy("the build number 48")))
+        #expect(desk.press(.plain("n"), .plain("y")) == .screen(.copy("the build number 48")))
         desk.press(.plain("N"))
         desk.enter("/find")
         #expect(desk.model.selectedRow?.text == "the build number 48")
         for _ in 0..<9 { desk.press(.plain("n")) }
-        #expect(desk.model.selectedRow?.text == "the build number 40")
+        #expect(desk.model.selectedRow?.text == "the build number 40" && desk.shows("the build number 40"))
         #expect(desk.notice == "No message above has NUMBER 4; /history loads older ones.")
-        #expect(desk.shows("the build number 40"))
         desk.press(.plain("q"))
         #expect(desk.text == "> bob: the build number 40\n" && desk.focus == .compose)
     }
 
     @Test("Back at what was found, y and q are for that again, and nothing is looked for any more")
     func findAroundAndBack() {
-        var desk = Self.found([Self.item(50, "x")])
-        desk.press(.enter)
-        desk.answerAround(.around, 30...70)
+        var desk = Self.around(50)
         desk.enter("/find number 3")
         #expect(desk.model.selectedRow?.text == "the build number 39")
         desk.press(.home)
@@ -325,9 +314,7 @@ struct SearchTests {
 
     @Test("What stands only below what was found is found too, and what stands nowhere is said to be nowhere")
     func findBelow() {
-        var desk = Self.found([Self.item(50, "x")])
-        desk.press(.enter)
-        desk.answerAround(.around, 30...70)
+        var desk = Self.around(50)
         desk.enter("/find number 6")
         #expect(desk.model.selectedRow?.text == "the build number 60")
         desk.press(.plain("N"))
