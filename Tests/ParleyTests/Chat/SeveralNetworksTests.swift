@@ -4,6 +4,28 @@ import Testing
 
 @testable import Parley
 
+/// What a person at a window does, or looks at.
+private enum Step {
+    case does(() -> [TerminalSession.Wake])
+    case sees((StepScreen) -> Void)
+
+    /// Types a text, in which a line's end is Enter.
+    static func type(_ text: String) -> Step {
+        .does { [.input(text.map { .key($0 == "\n" ? .enter : .plain($0)) })] }
+    }
+
+    static func press(_ keys: Key...) -> Step { .does { [.input(keys.map { .key($0) })] } }
+    static func input(_ event: InputEvent) -> Step { .does { [.input([event])] } }
+
+    /// Something comes from a network.
+    static func hears(_ queue: EventQueue, _ event: @escaping () -> ChatEvent) -> Step {
+        .does {
+            _ = queue.offer(event())
+            return [.woken]
+        }
+    }
+}
+
 /// A terminal whose person does one thing after the other, and sees what is drawn in between.
 private final class StepScreen: ChatScreen {
     var size = Size(rows: 24, columns: 100)
@@ -11,10 +33,10 @@ private final class StepScreen: ChatScreen {
     var linkUse = LinkUse.auto
     private(set) var rows: [String] = []
     private(set) var titles: [String] = []
-    private var steps: [(StepScreen) -> [TerminalSession.Wake]]
+    private var steps: [Step]
     private var instant = Desk.start
 
-    init(_ steps: [(StepScreen) -> [TerminalSession.Wake]]) { self.steps = steps.reversed() }
+    init(_ steps: [Step]) { self.steps = steps.reversed() }
 
     func now() -> Moment {
         instant += .milliseconds(1)
@@ -27,8 +49,13 @@ private final class StepScreen: ChatScreen {
             return [.timedOut]
         }
         instant += .milliseconds(100)
-        guard let step = steps.popLast() else { return [.hangUp] }
-        return step(self)
+        while let step = steps.popLast() {
+            switch step {
+            case .does(let act): return act()
+            case .sees(let look): look(self)
+            }
+        }
+        return [.hangUp]
     }
 
     func present(_ canvas: Canvas) { rows = canvas.rows }
@@ -50,12 +77,6 @@ private final class StepScreen: ChatScreen {
 
 @Suite("Several networks in one window")
 struct SeveralNetworksTests {
-    private static func keys(_ text: String) -> TerminalSession.Wake {
-        .input(text.map { .key($0 == "\n" ? Key(.enter) : .plain($0)) })
-    }
-
-    private static func press(_ keys: Key...) -> TerminalSession.Wake { .input(keys.map { .key($0) }) }
-
     /// The chats of two networks, and what was asked of each.
     private final class Window {
         let queues = [EventQueue {}, EventQueue {}]
@@ -68,7 +89,7 @@ struct SeveralNetworksTests {
         @discardableResult
         func run(
             home: Desk = .joined("chat.family"), work: Desk = .joined("chat.team"), connect: (() throws -> Bool)? = nil,
-            steps: [(StepScreen) -> [TerminalSession.Wake]]
+            steps: [Step]
         ) -> (screen: StepScreen, loop: ChatLoop) {
             let screen = StepScreen(steps)
             let models = [home.model, work.model]
@@ -97,9 +118,8 @@ struct SeveralNetworksTests {
         }
 
         /// A message at the second network.
-        func say(_ text: String, at sequence: UInt64 = 1) -> [TerminalSession.Wake] {
-            _ = queues[1].offer(.topic("chat.team", .messages([message(sequence, text, topic: "chat.team")])))
-            return [.woken]
+        func says(_ text: String) -> Step {
+            .hears(queues[1]) { .topic("chat.team", .messages([message(1, text, topic: "chat.team")])) }
         }
     }
 
@@ -108,79 +128,56 @@ struct SeveralNetworksTests {
     )
     func between() {
         let window = Window()
-        let (screen, loop) = window.run(steps: [
-            { _ in [Self.keys("dear")] },
-            { screen in
+        let (_, loop) = window.run(steps: [
+            .type("dear"),
+            .sees { screen in
                 #expect(screen.side("● HOME") != nil && screen.side("● WORK") != nil)
                 #expect(screen.side("chat.team") != nil && screen.shows("> dear"))
-                return window.say("shall we?")
             },
-            { screen in
+            window.says("shall we?"),
+            .sees { screen in
                 #expect(screen.side("chat.team")?.contains("1") == true, "\(screen.rows)")
                 #expect(screen.titles.last == "(1) parley alice@home" && !screen.shows("shall we?"))
-                return [Self.press(.alt("a"))]
             },
-            { screen in
+            .press(.alt("a")),
+            .sees { screen in
                 #expect(screen.shows("── chat.team") && screen.shows("shall we?") && !screen.shows("> dear"))
                 #expect(screen.side("chat.family")?.contains("✎") == true)
                 #expect(screen.titles.last == "parley alice@work")
-                return [Self.keys("yes\n")]
             },
-            { _ in [Self.press(.control("g"))] },
-            { _ in [Self.keys("family\n")] },
-            { screen in
-                #expect(screen.shows("── chat.family") && screen.shows("> dear"), "\(screen.rows)")
-                return []
-            },
+            .type("yes\n"), .press(.control("g")), .type("family\n"),
+            .sees { screen in #expect(screen.shows("── chat.family") && screen.shows("> dear"), "\(screen.rows)") },
         ])
-        #expect(loop.front == 0 && !screen.rows.isEmpty)
-        func lines(_ effects: [CoreEffect]) -> [String] {
-            effects.compactMap {
-                if case .topics(.publish(_, let topic, let text)) = $0 { "\(topic): \(text)" } else { nil }
-            }
-        }
-        #expect(lines(window.asked[0]).isEmpty && lines(window.asked[1]) == ["chat.team: yes"])
+        #expect(loop.front == 0 && ChatEffects(core: window.asked[0]).lines.isEmpty)
+        #expect(ChatEffects(core: window.asked[1]).lines == ["chat.team: yes"])
     }
 
     @Test("B69 What is out of sight counts as unread, and the outage of one says nothing of the other")
     func apart() {
         let window = Window()
         window.run(steps: [
-            { _ in window.say("one") },
-            { _ in
-                _ = window.queues[1].offer(.statusChanged(ConnectionStatus(state: .reconnecting, attempt: 2)))
-                return [.woken]
-            },
-            { screen in
+            window.says("one"),
+            .hears(window.queues[1]) { .statusChanged(ConnectionStatus(state: .reconnecting, attempt: 2)) },
+            .sees { screen in
                 #expect(screen.side("↻ WORK") != nil && screen.side("● HOME") != nil && screen.shows("● CONNECTED"))
                 #expect(screen.side("chat.team")?.contains("1") == true)
-                return [Self.keys("still here\n")]
             },
-            { screen in
-                #expect(screen.shows("still here"))
-                return []
-            },
+            .type("still here\n"), .sees { screen in #expect(screen.shows("still here")) },
         ])
     }
 
     @Test("The sidebar's rows lead to any network's topics and letters, by keys and by the mouse")
     func rows() {
-        let window = Window()
-        let (_, loop) = window.run(steps: [
-            { _ in [Self.press(Key(.function(2)))] },
-            { screen in
-                // Down to the heading of the other network and on to its topic.
-                [Self.press(Key(.end), Key(.up), Key(.enter))]
-            },
-            { screen in
+        var row = 0
+        let (_, loop) = Window().run(steps: [
+            // Down to the heading of the other network and on to its topic.
+            .press(.function(2)), .press(.end, .up, .enter),
+            .sees { screen in
                 #expect(screen.shows("── chat.team"), "\(screen.rows)")
-                let row = screen.rows.firstIndex { $0.contains("chat.family") } ?? 0
-                return [.input([.mouse(MouseEvent(kind: .press, button: .left, row: row, column: 3))])]
+                row = screen.rows.firstIndex { $0.contains("chat.family") } ?? 0
             },
-            { screen in
-                #expect(screen.shows("── chat.family"))
-                return []
-            },
+            .does { [.input([.mouse(MouseEvent(kind: .press, button: .left, row: row, column: 3))])] },
+            .sees { screen in #expect(screen.shows("── chat.family")) },
         ])
         #expect(loop.front == 0)
     }
@@ -189,77 +186,53 @@ struct SeveralNetworksTests {
     func opening() {
         let window = Window()
         let (_, loop) = window.run(steps: [
-            { _ in [Self.keys("/connect club\n")] },
-            { screen in
-                #expect(screen.side("● CLUB") != nil && screen.shows("── chat.dance"), "\(screen.rows)")
-                return [Self.keys("/connect work\n")]
+            .type("/connect club\n"),
+            .sees { screen in #expect(screen.side("● CLUB") != nil && screen.shows("── chat.dance"), "\(screen.rows)")
             },
-            { screen in
-                #expect(screen.shows("── chat.team"))
-                return [Self.keys("/connect nowhere\n")]
-            },
-            { screen in
-                #expect(screen.shows("There is no profile “nowhere”."))
-                return []
-            },
+            .type("/connect work\n"), .sees { screen in #expect(screen.shows("── chat.team")) },
+            .type("/connect nowhere\n"), .sees { screen in #expect(screen.shows("There is no profile “nowhere”.")) },
         ])
         #expect(window.opened == ["club"] && loop.chats.map(\.name) == ["home", "work", "club"])
     }
 
     @Test("A network that cannot be gone to at all is told and leaves the window; the other one goes on")
     func failing() {
-        let window = Window()
-        let (_, loop) = window.run(
+        let (_, loop) = Window().run(
             connect: { throw CommandFailure(78, "The profile has no servers.") },
             steps: [
-                { _ in [.woken] },
-                { screen in
+                .does { [.woken] },
+                .sees { screen in
                     #expect(screen.shows("work: The profile has no servers.") && screen.side("WORK") == nil)
                     #expect(screen.side("TOPICS") != nil)
-                    return [Self.keys("on\n")]
                 },
-                { screen in
-                    #expect(screen.shows("on"))
-                    return []
-                },
+                .type("on\n"), .sees { screen in #expect(screen.shows("on")) },
             ])
         #expect(loop.chats.count == 1)
     }
 
-    @Test("B69 Whoever quits is asked by each network that has something unsent, and stays where they say no")
-    func quitting() {
-        for answer in ["n", "y"] {
-            var work = Desk.joined("chat.team", state: .reconnecting)
-            work.enter("not sent yet")
-            let window = Window()
-            var wasAsked = false
-            let (_, loop) = window.run(
-                work: work,
-                steps: [
-                    { _ in [Self.press(.control("q"))] },
-                    { screen in
-                        wasAsked =
-                            screen.shows("1 message is not sent yet. Quit anyway?") && screen.shows("── chat.team")
-                        return [Self.keys(answer)]
-                    },
-                    { _ in
-                        // Only who has said no comes here.
-                        [Self.keys("x")]
-                    },
-                ])
-            #expect(wasAsked)
-            #expect(loop.model.compose.text == (answer == "n" ? "x" : ""))
-        }
+    @Test(
+        "B69 Whoever quits is asked by each network that has something unsent, and stays where they say no",
+        arguments: ["n", "y"])
+    func quitting(answer: String) {
+        var work = Desk.joined("chat.team", state: .reconnecting)
+        work.enter("not sent yet")
+        var wasAsked = false
+        let (_, loop) = Window().run(
+            work: work,
+            steps: [
+                .press(.control("q")),
+                .sees { wasAsked = $0.shows("1 message is not sent yet. Quit anyway?") && $0.shows("── chat.team") },
+                // Only who has said no comes behind the answer.
+                .type(answer), .type("x"),
+            ])
+        #expect(wasAsked && loop.model.compose.text == (answer == "n" ? "x" : ""))
     }
 
     @Test("The terminal's focus is told to all networks, and so is that the person does something again")
     func focus() {
         // A terminal that says that it reports, and whose report of a return is lost.
-        let reports = InputEvent.reply(.mode(number: 1004, state: 1))
         let window = Window()
-        window.run(steps: [
-            { _ in [.input([reports])] }, { _ in [.input([.focusOut])] }, { _ in [Self.keys("x")] },
-        ])
+        window.run(steps: [.input(.reply(.mode(number: 1004, state: 1))), .input(.focusOut), .type("x")])
         for asked in window.asked.prefix(2) {
             let told = asked.compactMap { if case .connection(.setActive(let isActive)) = $0 { isActive } else { nil } }
             #expect(told == [false, true])
@@ -268,10 +241,8 @@ struct SeveralNetworksTests {
 
     @Test("A network that is opened later knows what the terminal has said of its focus")
     func openedLater() {
-        let window = Window()
-        let (_, loop) = window.run(steps: [
-            { _ in [.input([.reply(.mode(number: 1004, state: 1))])] }, { _ in [Self.keys("/connect club\n")] },
-            { _ in [.input([.focusOut])] },
+        let (_, loop) = Window().run(steps: [
+            .input(.reply(.mode(number: 1004, state: 1))), .type("/connect club\n"), .input(.focusOut),
         ])
         #expect(loop.chats.allSatisfy { !$0.model.attention.tracker.isForeground })
     }
@@ -280,15 +251,10 @@ struct SeveralNetworksTests {
     func timeLimit() {
         let window = Window()
         let (_, loop) = window.run(steps: [
-            { _ in
-                let end = ConnectionStatus(state: .disconnected, reason: .timeLimit(.seconds(20)))
-                _ = window.queues[1].offer(.statusChanged(end))
-                return [.woken]
+            .hears(window.queues[1]) {
+                .statusChanged(ConnectionStatus(state: .disconnected, reason: .timeLimit(.seconds(20))))
             },
-            { screen in
-                #expect(screen.side("✕ WORK") != nil)
-                return [Self.keys("still here")]
-            },
+            .sees { screen in #expect(screen.side("✕ WORK") != nil) }, .type("still here"),
         ])
         #expect(loop.model.compose.text == "still here")
     }
@@ -297,11 +263,8 @@ struct SeveralNetworksTests {
     func back() {
         let window = Window()
         let (_, loop) = window.run(steps: [
-            { _ in window.say("one") }, { _ in [Self.press(.alt("a"))] },
-            { screen in
-                #expect(screen.shows("── chat.team"))
-                return [Self.press(.alt("a"))]
-            },
+            window.says("one"), .press(.alt("a")), .sees { screen in #expect(screen.shows("── chat.team")) },
+            .press(.alt("a")),
         ])
         #expect(loop.front == 0)
     }
@@ -310,9 +273,8 @@ struct SeveralNetworksTests {
     func leaving() {
         let window = Window()
         let (_, loop) = window.run(steps: [
-            { _ in [Self.keys("dear ")] }, { _ in [Self.press(Key(.function(2)))] },
-            { _ in [Self.press(Key(.end), Key(.up), Key(.enter))] }, { _ in [Self.press(.control("g"))] },
-            { _ in [Self.keys("family\n")] }, { _ in [Self.keys("all")] },
+            .type("dear "), .press(.function(2)), .press(.end, .up, .enter), .press(.control("g")), .type("family\n"),
+            .type("all"),
         ])
         #expect(loop.front == 0 && loop.model.compose.text == "dear all")
         let typing = window.asked[0].compactMap {
@@ -331,39 +293,31 @@ struct SeveralNetworksTests {
         let window = Window()
         var request: UInt64 = 0
         let (_, loop) = window.run(steps: [
-            { _ in [Self.keys("/search build\n")] },
-            { screen in
+            .type("/search build\n"),
+            .sees { screen in
                 for asked in window.asked.prefix(2) {
-                    let finds = asked.compactMap { effect -> (UInt64, Int?)? in
-                        guard case .search(.find(let request, _, _, let asker)) = effect else { return nil }
-                        return (request, asker)
-                    }
+                    let finds = asked.compactMap { if case .search(.find(let id, _, _, _)) = $0 { id } else { nil } }
                     #expect(finds.count == 1)
-                    request = finds.first?.0 ?? 0
+                    request = finds.first ?? 0
                 }
-                let own = [item("chat.family", "build 9", minutes: 9), item("chat.family", "build 1", minutes: 1)]
-                _ = window.queues[0].offer(.search(.found(request: request, own, isComplete: true)))
                 #expect(screen.shows("Searching …"))
-                return [.woken]
             },
-            { screen in
-                #expect(screen.shows("Searching …"))
+            .hears(window.queues[0]) {
+                let own = [item("chat.family", "build 9", minutes: 9), item("chat.family", "build 1", minutes: 1)]
+                return .search(.found(request: request, own, isComplete: true))
+            },
+            .sees { screen in #expect(screen.shows("Searching …")) },
+            .hears(window.queues[1]) {
                 // It has more behind these, so that what is older elsewhere comes with the next portion.
                 let others = [item("chat.team", "build 8", minutes: 8), item("chat.team", "build 5", minutes: 5)]
-                let news = ChatEvent.SearchNews.found(request: request, others, isComplete: false, asker: 0)
-                _ = window.queues[1].offer(.search(news))
-                return [.woken]
+                return .search(.found(request: request, others, isComplete: false, asker: 0))
             },
-            { screen in
+            .sees { screen in
                 let found = screen.rows.filter { $0.contains("build ") && $0.contains("bob") }
                 #expect(found.count == 3 && found[0].contains("build 9") && found[2].contains("build 5"), "\(found)")
                 #expect(found[1].contains("work: chat.team") && !found[0].contains("home"))
-                return [Self.press(Key(.down), Key(.enter))]
             },
-            { screen in
-                #expect(screen.shows("chat.team ─ around"), "\(screen.rows)")
-                return []
-            },
+            .press(.down, .enter), .sees { screen in #expect(screen.shows("chat.team ─ around"), "\(screen.rows)") },
         ])
         #expect(loop.front == 1)
     }
@@ -372,8 +326,8 @@ struct SeveralNetworksTests {
     func searchingInPart() {
         let window = Window()
         window.run(steps: [
-            { _ in [Self.keys("/search build\n")] },
-            { _ in
+            .type("/search build\n"),
+            .does {
                 for (index, asker) in [nil, 0].enumerated() {
                     for case .search(.find(let request, _, _, _)) in window.asked[index] {
                         let news = ChatEvent.SearchNews.failed(request: request, "Nothing is kept.", asker: asker)
@@ -382,10 +336,7 @@ struct SeveralNetworksTests {
                 }
                 return [.woken]
             },
-            { screen in
-                #expect(screen.shows("Nothing was found on this machine."), "\(screen.rows)")
-                return []
-            },
+            .sees { screen in #expect(screen.shows("Nothing was found on this machine."), "\(screen.rows)") },
         ])
     }
 
@@ -394,14 +345,10 @@ struct SeveralNetworksTests {
         let window = Window()
         let (_, loop) = window.run(steps: [
             // At the other network, on the first one's only topic.
-            { _ in [Self.keys("/connect work\n")] }, { _ in [Self.press(Key(.function(2)))] },
-            { _ in [Self.press(Key(.home), Key(.down))] },
-            { _ in
-                // It has another one now, and stands by activity.
-                _ = window.queues[0].offer(.topic("chat.family", .messages([message(1, "x", topic: "chat.family")])))
-                return [.woken]
-            },
-            { _ in [Self.press(Key(.enter))] },
+            .type("/connect work\n"), .press(.function(2)), .press(.home, .down),
+            // It has another one now, and stands by activity.
+            .hears(window.queues[0]) { .topic("chat.family", .messages([message(1, "x", topic: "chat.family")])) },
+            .press(.enter),
         ])
         #expect(loop.front == 0 && loop.model.screen.view == .conversation("chat.family"))
     }

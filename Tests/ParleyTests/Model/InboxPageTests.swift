@@ -316,46 +316,4 @@ struct InboxPageTests {
         #expect(desk.inbox.marked.count == Inbox.markLimit)
         #expect(desk.notice == "10,000 letters can be marked, no more.")
     }
-
-    // MARK: Another postbox
-
-    /// What an inbox holds, by name.
-    private func values(_ inbox: Inbox) -> [String: String] {
-        Mirror(reflecting: inbox).children.reduce(into: [:]) { $0[$1.label ?? ""] = "\($1.value)" }
-    }
-
-    @Test("What stays when another postbox is opened is named, and all else is forgotten")
-    func reset() {
-        let stays: Set = [
-            "boxes", "boxesAsOf", "areBoxesOld", "counts", "readCounts", "opened", "newlyRead", "deletion", "listed",
-            "sort", "pageSize", "readerScroll",
-        ]
-        let goes: Set = [
-            "page", "letters", "nextToken", "fetch", "isOutdated", "isThinned", "arrivals", "newer", "held", "failure",
-            "isLoaded", "kept", "numbered", "selected", "isChosen", "firstVisible", "marks", "lastMark", "open",
-            "marking", "finding",
-        ]
-        var inbox = Inbox()
-        inbox.take([postbox("b1", "personal")], at: Desk.wall)
-        inbox.boxesWereNotTold()
-        inbox.counts = ["b1": 3]
-        inbox.list("b1")
-        let trail = Inbox.Trail(order: .oldestFirst).going(on: "t2")
-        inbox.show(
-            ListOutput(items: (1...3).map { letter($0) }, nextToken: "t3"),
-            by: Inbox.Fetch(request: 1, trail: trail, limit: 10))
-        inbox.openSelected()
-        inbox.readerScroll = 3
-        inbox.sortNext()
-        inbox.delete(["l2"], now: Desk.start, isUndoable: true)
-        _ = inbox.mark([letter(3)])
-        let (before, new) = (values(inbox), values(Inbox()))
-        inbox.reset()
-        let after = values(inbox)
-        // Of the trail the order stays, and of the filter that it shows unread letters alone.
-        #expect(Set(after.keys) == stays.union(goes).union(["trail", "filter"]))
-        for name in stays { #expect(after[name] == before[name] && after[name] != new[name], "\(name)") }
-        for name in goes { #expect(after[name] == new[name], "\(name)") }
-        #expect(inbox.trail == Inbox.Trail(order: .oldestFirst))
-    }
 }

@@ -110,15 +110,6 @@ struct WordCompletionTests {
         #expect(desk.model.namesToComplete == ["Bert", "bob", "carol"])
     }
 
-    @Test("While the connection log is open, Tab completes what is typed")
-    func log() {
-        var desk = desk()
-        desk.press(.function(8))
-        desk.type("bo")
-        desk.press(.tab)
-        #expect(desk.text == "bob: " && desk.model.logScroll != nil)
-    }
-
     @Test("Each short name of an emoji stands for one that takes two columns")
     func emoji() {
         #expect(EmojiCode.all.count > 150)

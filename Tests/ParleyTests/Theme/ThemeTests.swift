@@ -167,34 +167,6 @@ struct ThemeTests {
         }
     }
 
-    @Test("What is told by a hue is told by a symbol too, and of a message that calls only the name stands out")
-    func symbols() {
-        var desk = Desk.joined("chat.lobby", "chat.qa", size: Size(rows: 24, columns: 100))
-        desk.receive([message(1, "@alice", topic: "chat.qa")])
-        desk.send(.topic("chat.lobby", .messages([message(1, "thanks Alice, run `alice` on http://x.org/alice")])))
-        desk.enter("waits")
-        desk.becomes(.reconnecting, attempt: 1)
-        let theme = Theme(colors: 256)
-        let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant, theme: theme)
-        func styles(of style: Style) -> [String] {
-            frame.rows.indices.flatMap { row -> [String] in
-                var runs: [String] = []
-                var isRunning = false
-                for column in 0..<100 {
-                    let isIn = frame[row, column].style == style
-                    if isIn, !isRunning { runs.append("") }
-                    if isIn { runs[runs.count - 1] += frame[row, column].cluster.text }
-                    isRunning = isIn
-                }
-                return runs
-            }
-        }
-        #expect(styles(of: theme.mention) == ["Alice"])
-        #expect(styles(of: theme.calling).contains("@") && styles(of: theme.calling).contains { $0.hasPrefix("@1") })
-        #expect(styles(of: theme.waiting).contains { $0.hasPrefix("↻ RECONNECTING") })
-        #expect(styles(of: theme.waiting).contains("…"))
-    }
-
     @Test("Without colours nothing that is to be read is faint")
     func colorless() {
         for role in ThemeRole.allCases {
@@ -202,21 +174,6 @@ struct ThemeTests {
             #expect(role == .rule || !Theme.colorless[role].attributes.contains(.dim))
         }
         #expect(Theme.colorless.names.isEmpty && Theme.colorless.style(ofName: "bob") == .plain)
-    }
-
-    @Test("On white, the whole screen of an outage can be read: the state, what waits, and where it is said")
-    func outageOnWhite() {
-        let desk = Scene.outage(Size(rows: 24, columns: 80))
-        for colors in [16, 256, Self.direct] {
-            let theme = Theme(ground: Ground(.white), colors: colors)
-            let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant, theme: theme)
-            for row in 0..<24 {
-                for column in 0..<80 {
-                    let found = Self.contrast(frame[row, column].style, on: .white) ?? 21
-                    #expect(found >= 4.5, "row \(row), column \(column) of \(frame.text(row: row))")
-                }
-            }
-        }
     }
 
     // MARK: Names
@@ -255,32 +212,6 @@ struct ThemeTests {
                 }
             }
         }
-    }
-
-    @Test("In ASCII a conversation at 80×24 keeps its layout")
-    func plainSymbols() {
-        var desk = Desk.joined("chat.lobby", "alerts.>", size: Size(rows: 12, columns: 80))
-        if case .topics(.publish(let id, _, _))? = desk.enter("hi there").core.first {
-            desk.published(id, .acknowledged(sequence: 1))
-        }
-        desk.receive([message(2, "déjà vu 日本", minutes: 1, isRecovered: true)])
-        expectScreen(
-            desk,
-            """
-             parley  alice@local --------------------------- * CONNECTED 0.4 ms   > 0   @ 0
-             TOPICS             |-- chat.lobby ---------------------------------------------
-            >chat.lobby         |
-             alerts.>           |
-             POSTBOX            |
-                                |-- the beginning -----------------------------------------
-                                |-- Friday 21 November ------------------------------------
-                                | 10:00  alice  hi there                                   +
-                                | 10:01  bob    déjà vu 日本                               <
-            --------------------+-----------------------------------------------------------
-             > write to chat.lobby
-             ^K commands  F1 help  ^G go to  F2 topics  F9 lab  ^Q quit            v bottom
-            """,
-            theme: Appearance(symbols: .ascii).theme(colors: 256))
     }
 
     @Test("In ASCII no symbol of the program's own is left, on any screen")

@@ -274,12 +274,6 @@ struct MessageFrameTests {
         #expect(try SlashCommand.parse("/link 12") == .link(12) && SlashCommand.parse("/links") == .links)
     }
 
-    @Test("The configuration says whether the terminal is told of links")
-    func setting() throws {
-        #expect(LinkSetting.allCases.map(\.use) == [.auto, .always, .never])
-        #expect(ChatSettings().links == .auto)
-    }
-
     // MARK: JSON
 
     @Test("JSON that is longer than a line is one line, and F4 reads it with a line for each value")
