@@ -187,7 +187,8 @@ struct SeveralNetworksTests {
         let window = Window()
         let (_, loop) = window.run(steps: [
             .type("/connect club\n"),
-            .sees { screen in #expect(screen.side("● CLUB") != nil && screen.shows("── chat.dance"), "\(screen.rows)")
+            .sees { screen in
+                #expect(screen.side("● CLUB") != nil && screen.shows("── chat.dance"), "\(screen.rows)")
             },
             .type("/connect work\n"), .sees { screen in #expect(screen.shows("── chat.team")) },
             .type("/connect nowhere\n"), .sees { screen in #expect(screen.shows("There is no profile “nowhere”.")) },

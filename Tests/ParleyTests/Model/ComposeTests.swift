@@ -887,15 +887,6 @@ struct ComposeTests {
         #expect(desk.overlay == nil)
     }
 
-    @Test("Typing in another pane goes to the text")
-    func typingReturns() {
-        var desk = Desk.joined("chat.lobby")
-        desk.press(.function(2))
-        desk.type("hey")
-        #expect(desk.focus == .compose)
-        #expect(desk.text == "hey")
-    }
-
     @Test("The screen is drawn again when a countdown or a notice changes, and not otherwise")
     func nextChange() throws {
         var desk = Desk.joined("chat.lobby")

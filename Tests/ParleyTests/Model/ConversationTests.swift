@@ -212,16 +212,6 @@ struct ConversationTests {
         }
     }
 
-    @Test("B32: a discarded line can be dropped")
-    func discard() throws {
-        var desk = Desk.joined("chat.lobby", state: .reconnecting)
-        let id = try desk.publish("lost?")
-        desk.published(id, .discarded(.closedByUser))
-        #expect(desk.conversation("chat.lobby")?.failedLines.count == 1)
-        desk.enter("/discard")
-        #expect(desk.texts("chat.lobby").isEmpty)
-    }
-
     @Test("B40: a conversation keeps a bounded number of rows, the newest", .processorBound)
     func bound() {
         var desk = Desk.joined("chat.lobby")

@@ -370,14 +370,4 @@ struct KeyMapTests {
             #expect(desk.shows(words), "\(words)")
         }
     }
-
-    @Test("With the log open the text's keys are those of the configuration too")
-    func log() throws {
-        var desk = try desk("'compose.send': 'Alt-Enter', 'new-line': 'Enter'", "a")
-        desk.press(.function(8))
-        desk.enter("one")
-        #expect(desk.text == "one\n")
-        desk.press(Key(.enter, .alt))
-        #expect(desk.text.isEmpty)
-    }
 }

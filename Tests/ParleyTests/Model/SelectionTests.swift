@@ -229,14 +229,6 @@ struct SelectionTests {
         }
     }
 
-    @Test("A click selects a message")
-    func click() throws {
-        var desk = Self.desk()
-        let row = try #require(desk.screen().firstIndex { $0.hasSuffix("line 35.") })
-        desk.send(.input(.mouse(MouseEvent(kind: .press, button: .left, row: row, column: 40))))
-        #expect(selected(desk) == "line 35.")
-    }
-
     /// Forty messages in another topic, of which one calls the person, and Alt-a pressed.
     private static func calledDesk() -> Desk {
         var desk = Desk.joined("chat.a", "chat.lobby")
@@ -368,14 +360,6 @@ struct FindTests {
         #expect(underlined(desk) == "Cafécafe")
         desk.press(.escape)
         #expect(underlined(desk) == "" && desk.model.screen.marks.find == nil)
-    }
-
-    @Test("Where nothing has it, that is said, with where to look further")
-    func nothing() {
-        var desk = Self.desk()
-        desk.enter("/find dragons")
-        #expect(desk.model.selectedRow == nil && desk.model.screen.marks.find == nil)
-        #expect(desk.notice == "No message that is loaded here has dragons. /search looks through all that is kept.")
     }
 
     @Test("Letters are found over case and marks, within words, and in any script")

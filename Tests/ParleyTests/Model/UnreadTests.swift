@@ -6,15 +6,6 @@ import Testing
 
 @Suite("What counts as read")
 struct UnreadTests {
-    @Test("A message in view is read at once; one in another topic is not")
-    func inView() {
-        var desk = Desk.joined("chat.lobby", "chat.qa")
-        desk.receive([message(1, "a")])
-        desk.receive([message(2, "b", topic: "chat.qa")])
-        #expect(desk.conversation("chat.lobby")?.unread == 0)
-        #expect(desk.conversation("chat.qa")?.unread == 1)
-    }
-
     @Test("B21: nothing counts as read while the terminal is out of focus; what came is marked new on return")
     func outOfFocus() {
         var desk = Desk.joined("chat.lobby")
@@ -95,21 +86,6 @@ struct UnreadTests {
         // What is set in a running client counts at once.
         desk.model.settings.followsLetters = true
         #expect(desk.send(.log("a remark")).contains(.letters(.follow(true))) && !desk.model.network.resting.letters)
-    }
-
-    @Test("A terminal that never reports focus is taken to be in front")
-    func unknownFocus() {
-        var desk = Desk.joined("chat.lobby")
-        desk.send(.input(.focusOut))
-        desk.receive([message(1, "a")])
-        #expect(desk.conversation("chat.lobby")?.unread == 0)
-    }
-
-    @Test("Any key while out of focus means that the person is back")
-    func keyMeansForeground() {
-        var desk = Desk.joined("chat.lobby")
-        desk.loseFocus()
-        #expect(desk.press(.plain("x")).core.first == .connection(.setActive(true)))
     }
 
     @Test("Nothing counts as read while scrolled up; going to the end reads it")

@@ -45,12 +45,6 @@ struct AppearanceTests {
         #expect(appearance.ground == Ground(.white))
     }
 
-    @Test("The theme without colours has none, whatever the terminal has")
-    func none() {
-        #expect(Appearance(.colorless).theme(colors: 256) == .colorless)
-        #expect(!Appearance(.colorless).asksTerminal)
-    }
-
     @Test(
         "COLORFGBG names the ground last; the Linux console is black",
         arguments: [
