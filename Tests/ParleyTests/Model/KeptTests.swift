@@ -16,78 +16,75 @@ struct KeptTests {
     }
 
     private static func kept(
-        _ range: ClosedRange<UInt64>, readThrough: UInt64, topic: String = "chat.lobby", isComplete: Bool = true
+        _ range: ClosedRange<UInt64>, readThrough: UInt64, topic: String = "chat.lobby", isComplete: Bool = true,
+        isOpen: Bool = false
     ) -> KeptTopic {
-        KeptTopic(
+        var kept = KeptTopic(
             messages: range.map { message($0, "m\($0)", topic: topic) }, isComplete: isComplete,
             readThrough: readThrough)
+        kept.isOpen = isOpen
+        return kept
     }
 
     @Test(
-        "B9 the topics come back in their order when the store is open, and those that are named now come behind them")
+        "B9 the topics come back in their order when the store is open, the one in view first, and those named now behind"
+    )
     func topics() {
         var desk = Desk(state: .connecting)
         #expect(desk.send(.start(topics: ["chat.new"], keeps: true)) == [.store(.open), .letters(.open)])
         #expect(desk.shows("Opening …"))
         let effects = desk.send(.opened(KeptDesk(topics: ["chat.qa", "alerts.>"])))
-        #expect(
-            effects == [
-                .topics(.subscribe(topic: "chat.new")), .topics(.subscribe(topic: "chat.qa")),
-                .topics(.subscribe(topic: "alerts.>")),
-                .store(.keepPlace(.topic("chat.new"))), .store(.keepJoined(["chat.qa", "alerts.>", "chat.new"])),
-            ])
+        let subscribed: [CoreEffect] = ["chat.new", "chat.qa", "alerts.>"].map { .topics(.subscribe(topic: $0)) }
+        let kept: [CoreEffect] = [
+            .store(.keepPlace(.topic("chat.new"))), .store(.keepJoined(["chat.qa", "alerts.>", "chat.new"])),
+        ]
+        #expect(effects.core == subscribed + kept)
         #expect(desk.view == .conversation("chat.new"))
 
-        let again = Self.opened(KeptDesk(topics: ["chat.qa", "alerts.>"]))
-        #expect(again.effects == [.topics(.subscribe(topic: "chat.qa")), .topics(.subscribe(topic: "alerts.>"))])
-        #expect(again.view == .conversation("chat.qa"))
+        let (topics, place) = (["chat.a", "chat.b", "chat.c"], Place.topic("chat.c"))
+        let again = Self.opened(KeptDesk(topics: topics, place: place))
+        #expect(again.effects.core == ["chat.c", "chat.a", "chat.b"].map { .topics(.subscribe(topic: $0)) })
+        #expect(again.view == .conversation("chat.c"))
+        #expect(again.model.network.conversations.all.map(\.name) == topics)
         let first = Self.opened(KeptDesk())
         #expect(first.effects == [.topics(.subscribe(topic: "chat.lobby")), .store(.keepJoined(["chat.lobby"]))])
     }
 
-    @Test("B9 the topic in view is read first, and the sidebar has the topics in their order all the same")
-    func viewedFirst() {
-        let topics = ["chat.a", "chat.b", "chat.c"]
-        let desk = Self.opened(KeptDesk(topics: topics, place: .topic("chat.c")))
-        #expect(desk.view == .conversation("chat.c"))
-        #expect(desk.effects.core == ["chat.c", "chat.a", "chat.b"].map { .topics(.subscribe(topic: $0)) })
-        #expect(desk.model.network.conversations.all.map(\.name) == topics)
+    /// Two topics, and of the second the newest page, of which only what the network had first is read.
+    private static func paged() -> Desk {
+        var desk = opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        desk.send(.past("chat.qa", .kept(kept(201...400, readThrough: 150, topic: "chat.qa", isComplete: false))))
+        return desk
+    }
+
+    private static var rest: ChatEvent {
+        .past("chat.qa", .keptUnread(kept(101...200, readThrough: 150, topic: "chat.qa", isComplete: false)))
     }
 
     @Test("What comes behind the first page, back to what was read, counts as unread, and moves the new line up")
     func unreadBehindFirstPage() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
-        let page = Self.kept(201...400, readThrough: 150, topic: "chat.qa", isComplete: false)
-        desk.send(.past("chat.qa", .kept(page)))
+        var desk = Self.paged()
         #expect(desk.conversation("chat.qa")?.unread == 200)
         #expect(desk.conversation("chat.qa")?.newMarker == .message(201))
-        let older = Self.kept(101...200, readThrough: 150, topic: "chat.qa", isComplete: false)
-        #expect(desk.send(.past("chat.qa", .keptUnread(older))).isEmpty)
+        #expect(desk.send(Self.rest).isEmpty)
         #expect(desk.conversation("chat.qa")?.unread == 250)
         #expect(desk.conversation("chat.qa")?.newMarker == .message(151))
         #expect(desk.conversation("chat.qa")?.history == .more)
         #expect(desk.texts("chat.qa").first == "101 m101" && desk.texts("chat.qa").count == 300)
     }
 
-    @Test("What the person reads before the rest of the unread is here counts no more, and the new line moves up")
-    func readBeforeTheRest() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
-        let page = Self.kept(201...400, readThrough: 150, topic: "chat.qa", isComplete: false)
-        desk.send(.past("chat.qa", .kept(page)))
+    @Test(
+        "What the person reads before the rest of the unread is here counts no more, and the new line moves up",
+        arguments: [false, true])
+    func readBeforeTheRest(leaves: Bool) {
+        var desk = Self.paged()
         #expect(desk.press(.down, .alt).contains(.topics(.keepReadMark(topic: "chat.qa", sequence: 400))))
-        let older = Self.kept(101...200, readThrough: 150, topic: "chat.qa", isComplete: false)
-        #expect(desk.send(.past("chat.qa", .keptUnread(older))).isEmpty)
-        #expect(desk.conversation("chat.qa")?.unread == 0)
-        #expect(desk.conversation("chat.qa")?.newMarker == .message(151))
-
-        var elsewhere = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
-        elsewhere.send(.past("chat.qa", .kept(page)))
-        elsewhere.press(.down, .alt)
-        elsewhere.press(.up, .alt)
-        elsewhere.send(.past("chat.qa", .keptUnread(older)))
-        #expect(elsewhere.conversation("chat.qa")?.unread == 0 && elsewhere.model.unreadMessages == 0)
+        if leaves { desk.press(.up, .alt) }
+        let effects = desk.send(Self.rest)
+        #expect(leaves || effects.isEmpty)
+        #expect(desk.conversation("chat.qa")?.unread == 0 && desk.model.unreadMessages == 0)
         // So much was passed by without being seen.
-        #expect(elsewhere.conversation("chat.qa")?.newMarker == .message(151))
+        #expect(desk.conversation("chat.qa")?.newMarker == .message(151))
     }
 
     @Test("B9 without a store everything is as it is where nothing is kept")
@@ -119,37 +116,32 @@ struct KeptTests {
     }
 
     @Test(
-        "B9 what was only read as history is shown offline, and the first word of the network closes what lies behind it, each message once"
+        "B9 what was only read as history is shown offline, and the first word of the network closes what lies behind it"
     )
     func historyAlone() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
-        var kept = Self.kept(1...3, readThrough: 3)
-        kept.isOpen = true
-        desk.send(.past("chat.lobby", .kept(kept)))
+        desk.send(.past("chat.lobby", .kept(Self.kept(1...3, readThrough: 3, isOpen: true))))
         #expect(desk.shows("chat.lobby ─ offline, as of 21 Nov 10:00"))
         desk.becomes(.connected)
         desk.receive([message(9, "m9")])
-        let first = desk.send(.topic("chat.lobby", .live))
-        #expect(first == [.topics(.loadHistory(topic: "chat.lobby", before: nil, limit: 200))])
-        let newest = (7...9).map { message($0, "m\($0)") }
-        let next = desk.send(.past("chat.lobby", .history(newest, isComplete: false)))
+        func asks(before sequence: UInt64?) -> ChatEffects {
+            [.topics(.loadHistory(topic: "chat.lobby", before: sequence, limit: 200))]
+        }
+        #expect(desk.send(.topic("chat.lobby", .live)) == asks(before: nil))
+        let next = desk.send(.past("chat.lobby", .history(Self.lines(7...9), isComplete: false)))
         #expect(desk.texts("chat.lobby") == ["1 m1", "2 m2", "3 m3", "gap 0", "7 m7", "8 m8", "9 m9"])
-        #expect(next == [.topics(.loadHistory(topic: "chat.lobby", before: 7, limit: 200))])
-        let rest = (1...6).map { message($0, "m\($0)") }
-        #expect(desk.send(.past("chat.lobby", .history(rest, before: 7, isComplete: true))).isEmpty)
+        #expect(next == asks(before: 7))
+        #expect(desk.send(.past("chat.lobby", .history(Self.lines(1...6), before: 7, isComplete: true))).isEmpty)
         #expect(desk.texts("chat.lobby") == (1...9).map { "\($0) m\($0)" })
     }
 
     @Test("B9 a page that overlaps with what is kept leaves no hole")
     func overlap() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
-        var kept = Self.kept(1...8, readThrough: 8)
-        kept.isOpen = true
-        desk.send(.past("chat.lobby", .kept(kept)))
+        desk.send(.past("chat.lobby", .kept(Self.kept(1...8, readThrough: 8, isOpen: true))))
         desk.becomes(.connected)
         desk.send(.topic("chat.lobby", .live))
-        let newest = (7...9).map { message($0, "m\($0)") }
-        let next = desk.send(.past("chat.lobby", .history(newest, isComplete: false)))
+        let next = desk.send(.past("chat.lobby", .history(Self.lines(7...9), isComplete: false)))
         #expect(next == [.topics(.keepReadMark(topic: "chat.lobby", sequence: 9))])
         #expect(desk.texts("chat.lobby") == (1...9).map { "\($0) m\($0)" })
     }
@@ -160,17 +152,14 @@ struct KeptTests {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "alerts.>"]))
         desk.becomes(.connecting, attempt: 1)
         #expect(desk.shows("Loading …") && desk.shows("joining …"))
-        let reasons: [ConnectionStatus] = [
-            ConnectionStatus(state: .connecting, reason: .unreachable("no such host"), attempt: 1),
-            ConnectionStatus(state: .connecting, attempt: 2),
-            ConnectionStatus(state: .connecting, reason: .networkUnavailable),
-            ConnectionStatus(state: .disconnected, reason: .authenticationFailed("")),
-            ConnectionStatus(state: .suspended, reason: .backgrounded),
-            ConnectionStatus(state: .reconnecting, reason: .connectionLost(""), attempt: 1),
-        ]
-        for status in reasons {
-            desk.send(.statusChanged(status))
-            #expect(desk.shows(nothing) && desk.shows("chat.lobby ─ offline") && !desk.shows("Loading"), "\(status)")
+        for (state, reason, attempt) in [
+            (.connecting, .unreachable("no such host"), 1), (.connecting, nil, 2),
+            (.connecting, .networkUnavailable, 0),
+            (.disconnected, .authenticationFailed(""), 0), (.suspended, .backgrounded, 0),
+            (.reconnecting, .connectionLost(""), 1),
+        ] as [(ConnectionStatus.State, ConnectionReason?, Int)] {
+            desk.becomes(state, reason, attempt: attempt)
+            #expect(desk.shows(nothing) && desk.shows("chat.lobby ─ offline") && !desk.shows("Loading"), "\(state)")
         }
         // Whoever asks for more gets the same answer, with a local store and without one.
         desk.press(.pageUp)
@@ -515,18 +504,15 @@ struct KeptTests {
     func choices() {
         var desk = Self.opened(KeptDesk(topics: ["chat.a", "chat.b"]))
         #expect(desk.press(.function(5)).contains(.store(.keepChoice(.topicsFolded, true))))
-        desk.press(.function(2))
-        #expect(desk.press(.alt("o")).contains(.store(.keepChoice(.topicsByActivity, true))))
+        #expect(desk.press(.function(2), .alt("o")).contains(.store(.keepChoice(.topicsByActivity, true))))
 
         let kept = DeskChoices(["topics-by-activity": true, "topics-folded": true])
         var again = Self.opened(KeptDesk(topics: ["chat.a", "chat.b"], choices: kept))
-        #expect(again.effects.choices.isEmpty)
-        #expect(!again.shows("TOPICS"))
+        #expect(again.effects.choices.isEmpty && !again.shows("TOPICS"))
         again.send(.past("chat.b", .kept(Self.kept(1...2, readThrough: 2, topic: "chat.b"))))
         #expect(again.press(.function(5)).contains(.store(.keepChoice(.topicsFolded, nil))))
         #expect(again.screen()[1].hasPrefix(" TOPICS by activity") && again.screen()[2].contains("chat.b"))
-        again.press(.function(2))
-        #expect(again.press(.alt("o")).contains(.store(.keepChoice(.topicsByActivity, nil))))
+        #expect(again.press(.function(2), .alt("o")).contains(.store(.keepChoice(.topicsByActivity, nil))))
         #expect(again.screen()[1].hasPrefix(" TOPICS  "))
     }
 
@@ -548,10 +534,9 @@ struct KeptTests {
 
         let kept = DeskChoices(["letters-oldest-first": true, "letters-by-sender": true])
         var again = Self.opened(KeptDesk(topics: ["chat.a"], choices: kept))
-        #expect(again.effects.choices.isEmpty)
         #expect(again.press(.function(3)).isListing(token: nil, order: .oldestFirst))
         again.answerPage([letter(1, from: "carol"), letter(2, from: "bob")])
-        #expect(again.letterIDs == ["l2", "l1"])
+        #expect(again.effects.choices.isEmpty && again.letterIDs == ["l2", "l1"])
         #expect(again.shows("oldest first ─ by sender"))
         again.press(.alt("o"))
         again.answerPage([letter(2, from: "bob"), letter(1, from: "carol")])
@@ -619,25 +604,21 @@ struct KeptTests {
         desk.enter("here")
         desk.enter("/who")
         desk.press(.escape)
-        let here = (0..<4).map { _ in
+        for text in ["/who", "here", "to lobby", "to lobby"] {
             desk.press(.up)
-            return desk.text
+            #expect(desk.text == text)
         }
-        #expect(here == ["/who", "here", "to lobby", "to lobby"])
         desk.press(.down, .alt)
         #expect(desk.text.isEmpty)
-        let there = (0..<3).map { _ in
+        for text in ["/who", "to qa", "to qa"] {
             desk.press(.up)
-            return desk.text
+            #expect(desk.text == text)
         }
-        #expect(there == ["/who", "to qa", "to qa"])
         // What was being written when the person turned to the lines is one of them.
         desk.press(.control("c"))
         desk.type("begun")
         desk.press(.up)
-        desk.effects = []
-        desk.press(.enter)
-        let kept = desk.effects.core.filter { if case .store(.keepLine) = $0 { true } else { false } }
+        let kept = desk.press(.enter).core.filter { if case .store(.keepLine) = $0 { true } else { false } }
         #expect(kept == [.store(.keepLine(KeptLine("begun", in: "chat.qa"))), .store(.keepLine(KeptLine("/who")))])
     }
 }
