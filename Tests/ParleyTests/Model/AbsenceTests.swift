@@ -313,9 +313,7 @@ struct AbsenceTests {
 
     @Test("The first suspension says that there is a choice, once and for all")
     func explained() {
-        var desk = Desk(state: .connected)
-        desk.send(.start(topics: [], keeps: true))
-        desk.send(.opened(KeptDesk(topics: ["chat.lobby"], lines: [KeptLine("hello")])))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"], lines: [KeptLine("hello")]), state: .connected)
         desk.send(.topic("chat.lobby", .live))
         desk.effects = []
         Self.suspended(&desk, 840)
@@ -332,9 +330,7 @@ struct AbsenceTests {
 
     @Test("/notify on keeps the connection, at later starts too; /notify off does not any more")
     func kept() {
-        var desk = Desk()
-        desk.send(.start(topics: [], keeps: true))
-        desk.send(.opened(KeptDesk(topics: ["chat.lobby"])))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]), state: .connected)
         let on = desk.enter("/notify on")
         #expect(
             on.contains(.connection(.setSuspension(.ignore)))
@@ -343,12 +339,9 @@ struct AbsenceTests {
         #expect(off.contains(.connection(.setSuspension(.suspend(after: .seconds(120))))))
         #expect(off.contains(.store(.keepChoice(.keepsConnection, false))))
 
-        var again = Desk()
-        again.send(.start(topics: [], keeps: true))
         let choices = DeskChoices(["keeps-connection": true])
-        let effects = again.send(.opened(KeptDesk(topics: ["chat.lobby"], choices: choices)))
-        #expect(effects.contains(.connection(.setSuspension(.ignore))))
-        #expect(effects.choices.isEmpty)
+        let again = Desk.opened(KeptDesk(topics: ["chat.lobby"], choices: choices), state: .connected)
+        #expect(again.effects.contains(.connection(.setSuspension(.ignore))) && again.effects.choices.isEmpty)
     }
 
     @Test(

@@ -100,6 +100,18 @@ struct Desk {
         return desk
     }
 
+    /// What an earlier run has kept opens behind the start, before there is a connection; the effects are of that alone.
+    static func opened(
+        _ kept: KeptDesk?, named topics: [String] = [], size: Size = Size(rows: 24, columns: 80),
+        state: ConnectionStatus.State = .connecting
+    ) -> Desk {
+        var desk = Desk(size: size, state: state)
+        desk.send(.start(topics: topics, keeps: true))
+        desk.effects = []
+        desk.send(.opened(kept))
+        return desk
+    }
+
     /// Sends an event and returns what followed, titles, people, typing and notifications left out.
     @discardableResult
     mutating func send(_ event: ChatEvent) -> ChatEffects {

@@ -92,9 +92,8 @@ struct IgnoringTests {
 
     @Test("Who is ignored is kept, and comes back at the next start")
     func kept() {
-        var desk = Desk()
-        desk.send(.start(topics: ["chat.lobby"], keeps: true))
-        desk.send(.opened(KeptDesk(topics: ["chat.lobby"], ignored: ["mallory"])))
+        var desk = Desk.opened(
+            KeptDesk(topics: ["chat.lobby"], ignored: ["mallory"]), named: ["chat.lobby"], state: .connected)
         desk.receive([message(1, "buy this", from: "Mallory"), message(2, "hello")])
         #expect(!desk.shows("buy this"))
         #expect(desk.enter("/ignore Eve").contains(.store(.keepIgnored("eve", true))))

@@ -6,15 +6,6 @@ import Testing
 
 @Suite("What is kept on this machine")
 struct KeptTests {
-    /// A client that has not connected, with what it was at.
-    private static func opened(_ desk: KeptDesk, named: [String] = []) -> Desk {
-        var model = Desk(state: .connecting)
-        model.send(.start(topics: named, keeps: true))
-        model.effects = []
-        model.send(.opened(desk))
-        return model
-    }
-
     private static func kept(
         _ range: ClosedRange<UInt64>, readThrough: UInt64, topic: String = "chat.lobby", isComplete: Bool = true,
         isOpen: Bool = false
@@ -42,17 +33,17 @@ struct KeptTests {
         #expect(desk.view == .conversation("chat.new"))
 
         let (topics, place) = (["chat.a", "chat.b", "chat.c"], Place.topic("chat.c"))
-        let again = Self.opened(KeptDesk(topics: topics, place: place))
+        let again = Desk.opened(KeptDesk(topics: topics, place: place))
         #expect(again.effects.core == ["chat.c", "chat.a", "chat.b"].map { .topics(.subscribe(topic: $0)) })
         #expect(again.view == .conversation("chat.c"))
         #expect(again.model.network.conversations.all.map(\.name) == topics)
-        let first = Self.opened(KeptDesk())
+        let first = Desk.opened(KeptDesk())
         #expect(first.effects == [.topics(.subscribe(topic: "chat.lobby")), .store(.keepJoined(["chat.lobby"]))])
     }
 
     /// Two topics, and of the second the newest page, of which only what the network had first is read.
     private static func paged() -> Desk {
-        var desk = opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
         desk.send(.past("chat.qa", .kept(kept(201...400, readThrough: 150, topic: "chat.qa", isComplete: false))))
         return desk
     }
@@ -100,7 +91,7 @@ struct KeptTests {
 
     @Test("B9 what is kept is on the screen before there is a connection, which says that it is offline and as of when")
     func offline() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(1...3, readThrough: 3))))
         #expect(desk.texts("chat.lobby") == ["1 m1", "2 m2", "3 m3"])
         #expect(desk.shows("chat.lobby ─ offline, as of 21 Nov 10:00"))
@@ -119,7 +110,7 @@ struct KeptTests {
         "B9 what was only read as history is shown offline, and the first word of the network closes what lies behind it"
     )
     func historyAlone() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(1...3, readThrough: 3, isOpen: true))))
         #expect(desk.shows("chat.lobby ─ offline, as of 21 Nov 10:00"))
         desk.becomes(.connected)
@@ -137,7 +128,7 @@ struct KeptTests {
 
     @Test("B9 a page that overlaps with what is kept leaves no hole")
     func overlap() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(1...8, readThrough: 8, isOpen: true))))
         desk.becomes(.connected)
         desk.send(.topic("chat.lobby", .live))
@@ -149,7 +140,7 @@ struct KeptTests {
     @Test("B9 a topic of which nothing is here says so, whatever keeps the network away, and never that it loads")
     func nothingKept() {
         let nothing = "Nothing of this topic is on this machine."
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "alerts.>"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby", "alerts.>"]))
         desk.becomes(.connecting, attempt: 1)
         #expect(desk.shows("Loading …") && desk.shows("joining …"))
         for (state, reason, attempt) in [
@@ -189,7 +180,7 @@ struct KeptTests {
 
     @Test("B9 an answer of the local store that comes when the topic is live again is not the last word")
     func lateOfflineAnswer() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.press(.pageUp)
         desk.becomes(.connected)
         #expect(desk.send(.topic("chat.lobby", .live)).isEmpty)
@@ -199,7 +190,7 @@ struct KeptTests {
 
     @Test("Unread counts and the new line are as they were left, and a key or a glance reads them")
     func unread() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
         desk.send(.past("chat.qa", .kept(Self.kept(1...9, readThrough: 4, topic: "chat.qa"))))
         #expect(desk.conversation("chat.qa")?.unread == 5)
         #expect(desk.conversation("chat.qa")?.newMarker == .message(5))
@@ -215,7 +206,7 @@ struct KeptTests {
 
     @Test("B21: nothing counts as read while the terminal is out of focus, in what is kept neither")
     func outOfFocus() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.loseFocus()
         desk.effects = []
         desk.send(.past("chat.lobby", .kept(Self.kept(1...3, readThrough: 1))))
@@ -228,7 +219,7 @@ struct KeptTests {
 
     @Test("B38 what was missed while the program did not run comes once behind what is kept, below a new line")
     func catchingUp() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(1...3, readThrough: 3))))
         desk.becomes(.connected)
         desk.receive([message(3, "m3"), message(4, "m4", isRecovered: true)])
@@ -242,7 +233,7 @@ struct KeptTests {
 
     @Test("B38 what history brings before the subscription does is shown once, and is new all the same")
     func historyComesFirst() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
         desk.send(.past("chat.qa", .kept(Self.kept(1...3, readThrough: 3, topic: "chat.qa"))))
         desk.becomes(.connected)
         desk.send(.topic("chat.qa", .live))
@@ -259,7 +250,7 @@ struct KeptTests {
 
     @Test("B39 an own line that is kept and comes again is shown once, and is never unread")
     func own() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]))
         let mine = message(1, "mine", from: "alice", id: "own-7")
         desk.send(.past("chat.lobby", .kept(KeptTopic(messages: [mine]))))
         desk.receive([mine])
@@ -270,7 +261,7 @@ struct KeptTests {
 
     @Test("B38 older pages that are kept come without a jump, with what is missing between them")
     func older() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(301...500, readThrough: 500, isComplete: false))))
         var asked: ChatEffects = []
         for _ in 0..<30 where asked.isEmpty { asked = desk.press(.pageUp) }
@@ -289,7 +280,7 @@ struct KeptTests {
 
     @Test("B48 offline all that is stored can be read, a hole says so, and where it ends a row says what comes later")
     func storedEnd() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(301...340, readThrough: 340, isComplete: true))))
         for _ in 0..<9 { desk.press(.pageUp) }
         #expect(desk.effects.contains(.topics(.loadHistory(topic: "chat.lobby", before: 301, limit: 200))))
@@ -340,7 +331,7 @@ struct KeptTests {
         "More than is kept in view can be read, and it shrinks when the newest line is in view again",
         .processorBound)
     func reading() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(8_001...8_200, readThrough: 8_200, isComplete: false))))
         desk.press(.pageUp)
         for first in stride(from: UInt64(7_801), through: 1, by: -200) {
@@ -356,7 +347,7 @@ struct KeptTests {
     @Test(
         "B38 what is read back of the local store leaves no hole where more was missed than is shown", .processorBound)
     func readBackLate() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]))
         desk.send(.past("chat.lobby", .kept(Self.kept(301...500, readThrough: 100, isComplete: false))))
         desk.becomes(.connected)
         desk.receive(Self.lines(501...5_600))
@@ -370,7 +361,7 @@ struct KeptTests {
     @Test("Who has read back as far as is shown at once is told what leads further back", .processorBound)
     func readAll() {
         for keeps in [true, false] {
-            var desk = keeps ? Self.opened(KeptDesk(topics: ["chat.lobby"])) : Desk.joined("chat.lobby")
+            var desk = keeps ? Desk.opened(KeptDesk(topics: ["chat.lobby"])) : Desk.joined("chat.lobby")
             let limit = UInt64(Conversation.readingLimit)
             desk.receive(Self.lines(limit + 1...limit + 60))
             desk.press(.pageUp)
@@ -383,7 +374,7 @@ struct KeptTests {
 
     @Test("A message that another joined conversation shows is kept for that one")
     func homes() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.>", "chat.qa"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.>", "chat.qa"]))
         let messages = [message(1, "here", topic: "chat.x"), message(2, "there", topic: "chat.qa")]
         desk.send(.past("chat.>", .kept(KeptTopic(messages: messages))))
         #expect(desk.texts("chat.>") == ["1 here"])
@@ -392,7 +383,7 @@ struct KeptTests {
 
     @Test("What is typed is kept as it grows, each text for its conversation, and comes back there")
     func drafts() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
         desk.effects = []
         desk.type("ab")
         let first = Draft(conversation: "chat.lobby", text: "a")
@@ -411,7 +402,7 @@ struct KeptTests {
         #expect(desk.text == "c")
 
         let drafts = ["chat.qa": "ab", "chat.ops": "left alone", "": "/post bob/"]
-        var again = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"], drafts: drafts, place: .topic("chat.qa")))
+        var again = Desk.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"], drafts: drafts, place: .topic("chat.qa")))
         #expect(again.text == "ab" && again.view == .conversation("chat.qa"))
         #expect(again.press(.enter).contains(.store(.keepDraft(Draft(conversation: "chat.qa")))))
         again.enter("/join chat.ops")
@@ -425,9 +416,9 @@ struct KeptTests {
     @Test("The start opens where the person left, in a topic or in the postbox, and not where a text was begun")
     func place() {
         let (topics, drafts) = (["chat.lobby", "chat.qa"], ["chat.qa": "half a line"])
-        #expect(Self.opened(KeptDesk(topics: topics, drafts: drafts)).model.screen.view == .conversation("chat.lobby"))
+        #expect(Desk.opened(KeptDesk(topics: topics, drafts: drafts)).model.screen.view == .conversation("chat.lobby"))
         for place in [Place.letters(nil), .letters("b2")] {
-            let desk = Self.opened(KeptDesk(topics: topics, drafts: drafts, place: place))
+            let desk = Desk.opened(KeptDesk(topics: topics, drafts: drafts, place: place))
             guard case .letters(let box) = place else { continue }
             #expect(desk.view == .inbox(box) && desk.focus == .main)
             #expect(
@@ -436,9 +427,9 @@ struct KeptTests {
                 })
         }
         // A topic that was left meanwhile, and one that is named now, count for more.
-        let gone = Self.opened(KeptDesk(topics: topics, place: .topic("chat.gone")))
+        let gone = Desk.opened(KeptDesk(topics: topics, place: .topic("chat.gone")))
         #expect(gone.view == .conversation("chat.lobby"))
-        var named = Self.opened(KeptDesk(topics: topics, place: .letters(nil)), named: ["chat.qa"])
+        var named = Desk.opened(KeptDesk(topics: topics, place: .letters(nil)), named: ["chat.qa"])
         #expect(named.view == .conversation("chat.qa") && named.effects.contains(.store(.keepPlace(.topic("chat.qa")))))
         // Each place is kept as it is gone to, and what lies over one is none.
         #expect(named.press(.function(3)).contains(.store(.keepPlace(.letters(nil)))))
@@ -468,7 +459,7 @@ struct KeptTests {
 
     @Test("What was cut in one conversation can be put into another, and undo stays in its own")
     func cut() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
         desk.type("moved")
         desk.press(.control("u"))
         desk.press(.down, .alt)
@@ -483,7 +474,7 @@ struct KeptTests {
 
     @Test("A line that was typed is kept before it is sent, and Up brings the lines of earlier runs back")
     func lines() throws {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"], lines: [KeptLine("one"), KeptLine("two")]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"], lines: [KeptLine("one"), KeptLine("two")]))
         desk.press(.up)
         #expect(desk.text == "two")
         desk.press(.up)
@@ -502,12 +493,12 @@ struct KeptTests {
 
     @Test("The order by activity and the folded sidebar come back at the next start, and are kept as they change")
     func choices() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.a", "chat.b"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.a", "chat.b"]))
         #expect(desk.press(.function(5)).contains(.store(.keepChoice(.topicsFolded, true))))
         #expect(desk.press(.function(2), .alt("o")).contains(.store(.keepChoice(.topicsByActivity, true))))
 
         let kept = DeskChoices(["topics-by-activity": true, "topics-folded": true])
-        var again = Self.opened(KeptDesk(topics: ["chat.a", "chat.b"], choices: kept))
+        var again = Desk.opened(KeptDesk(topics: ["chat.a", "chat.b"], choices: kept))
         #expect(again.effects.choices.isEmpty && !again.shows("TOPICS"))
         again.send(.past("chat.b", .kept(Self.kept(1...2, readThrough: 2, topic: "chat.b"))))
         #expect(again.press(.function(5)).contains(.store(.keepChoice(.topicsFolded, nil))))
@@ -518,7 +509,7 @@ struct KeptTests {
 
     @Test("The order of the letters and their sort come back at the next start, and are kept as they change")
     func letterChoices() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.a"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.a"]))
         #expect(desk.press(.function(3)).isListing(token: nil, order: .newestFirst))
         desk.answerPage([letter(2), letter(1)])
         desk.press(.alt("o"))
@@ -533,7 +524,7 @@ struct KeptTests {
         #expect(desk.press(.alt("b")).contains(.store(.keepChoice(.lettersByPostbox, nil))))
 
         let kept = DeskChoices(["letters-oldest-first": true, "letters-by-sender": true])
-        var again = Self.opened(KeptDesk(topics: ["chat.a"], choices: kept))
+        var again = Desk.opened(KeptDesk(topics: ["chat.a"], choices: kept))
         #expect(again.press(.function(3)).isListing(token: nil, order: .oldestFirst))
         again.answerPage([letter(1, from: "carol"), letter(2, from: "bob")])
         #expect(again.effects.choices.isEmpty && again.letterIDs == ["l2", "l1"])
@@ -545,7 +536,7 @@ struct KeptTests {
 
     @Test("That unread letters alone are shown comes back at the next start, and ends for good with Escape")
     func unreadLettersAlone() {
-        var desk = Self.opened(KeptDesk(topics: ["chat.a"]))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.a"]))
         desk.press(.function(3))
         desk.answerPage([letter(2), letter(1)])
         desk.press(.alt("l"))
@@ -553,7 +544,7 @@ struct KeptTests {
         #expect(desk.effects.choices.isEmpty)
         #expect(desk.press(.enter).contains(.store(.keepChoice(.unreadLettersAlone, true))))
 
-        var again = Self.opened(KeptDesk(topics: ["chat.a"], choices: DeskChoices(["unread-letters-alone": true])))
+        var again = Desk.opened(KeptDesk(topics: ["chat.a"], choices: DeskChoices(["unread-letters-alone": true])))
         again.press(.function(3))
         again.answerPage([letter(2), letter(1)])
         again.send(.postbox(.read(["l2"], counts: nil)))
@@ -600,7 +591,7 @@ struct KeptTests {
     @Test("Up goes through the lines of the conversation in view, and through commands in each")
     func linesOfConversations() {
         let lines = [KeptLine("to qa", in: "chat.qa"), KeptLine("to lobby", in: "chat.lobby")]
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"], lines: lines))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"], lines: lines))
         desk.enter("here")
         desk.enter("/who")
         desk.press(.escape)

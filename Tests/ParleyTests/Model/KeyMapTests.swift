@@ -333,9 +333,7 @@ struct KeyMapTests {
         older.send(.past("chat.lobby", .history([message(1, "old")], isComplete: false)))
         #expect(older.shows("older messages: PgUp or /history"))
         let tours = Tour.Step.allCases.indices.map { step in
-            var tour = Desk(size: size)
-            tour.send(.start(topics: ["chat.lobby"], keeps: true))
-            tour.send(.opened(KeptDesk()))
+            let tour = Desk.opened(KeptDesk(), named: ["chat.lobby"], size: size, state: .connected)
             for _ in 0..<step { _ = tour.model.screen.tour?.advance(.standard) }
             #expect(tour.shows("Esc: skip the tour"))
             return tour

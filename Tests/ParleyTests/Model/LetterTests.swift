@@ -151,9 +151,7 @@ struct LetterTests {
         desk.paste(begun)
         #expect(desk.effects.contains(.store(.keepDraft(Draft(text: begun)))))
 
-        var again = Desk(state: .connecting)
-        again.send(.start(topics: [], keeps: true))
-        again.send(.opened(KeptDesk(topics: ["chat.lobby"], drafts: ["": begun])))
+        var again = Desk.opened(KeptDesk(topics: ["chat.lobby"], drafts: ["": begun]))
         again.press(.function(3))
         again.answerPage([letter(1)])
         #expect(again.text == begun)

@@ -181,9 +181,7 @@ struct MentionTests {
 
     @Test("What the local store brings back at the start is counted and rings nothing, and what is made anew has none")
     func atStart() {
-        var desk = Desk(state: .connecting)
-        desk.send(.start(topics: [], keeps: true))
-        desk.send(.opened(KeptDesk(topics: ["a", "b"])))
+        var desk = Desk.opened(KeptDesk(topics: ["a", "b"]))
         desk.effects = []
         let messages = [
             message(1, "alice: read", topic: "b"), message(2, "alice: not read", topic: "b"),

@@ -105,9 +105,9 @@ struct MutingTests {
 
     @Test("What is muted is kept, and comes back at the next start before anything rings")
     func kept() {
-        var desk = Desk()
-        desk.send(.start(topics: ["chat.lobby"], keeps: true))
-        desk.send(.opened(KeptDesk(topics: ["chat.lobby", "alerts.disk"], muted: ["alerts.>"])))
+        var desk = Desk.opened(
+            KeptDesk(topics: ["chat.lobby", "alerts.disk"], muted: ["alerts.>"]), named: ["chat.lobby"],
+            state: .connected)
         desk.loseFocus()
         desk.send(.topic("alerts.disk", .live))
         #expect(!desk.send(Self.alert(1)).contains(.bell))

@@ -9,9 +9,7 @@ import Testing
 struct TopicOrderTests {
     @Test("By hand a topic is moved with the cursor on it, up to the ends, and the order is kept")
     func byHand() {
-        var desk = Desk(state: .connecting)
-        desk.send(.start(topics: [], keeps: true))
-        desk.send(.opened(KeptDesk(topics: ["chat.a", "chat.b", "chat.c"])))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.a", "chat.b", "chat.c"]))
         desk.press(.function(2))
         #expect(desk.press(.alt("j")) == [.store(.keepJoined(["chat.b", "chat.a", "chat.c"]))])
         #expect(desk.topics == ["chat.b", "chat.a", "chat.c"] && desk.model.screen.sidebar.cursor == 2)

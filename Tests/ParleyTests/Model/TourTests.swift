@@ -7,10 +7,7 @@ import Testing
 @Suite("The first steps")
 struct TourTests {
     private static func first(_ desk: KeptDesk? = KeptDesk(), size: Size = Size(rows: 24, columns: 80)) -> Desk {
-        var new = Desk(size: size)
-        new.send(.start(topics: ["chat.lobby"], keeps: true))
-        new.send(.opened(desk))
-        return new
+        .opened(desk, named: ["chat.lobby"], size: size, state: .connected)
     }
 
     private func title(_ desk: Desk) -> String? {

@@ -114,9 +114,7 @@ struct ToldTypingTests {
 
     @Test("A text that comes back from an earlier run is nobody's typing, until it is written on")
     func draft() {
-        var desk = Desk()
-        desk.send(.start(topics: [], keeps: true))
-        desk.send(.opened(KeptDesk(topics: ["chat.lobby"], drafts: ["chat.lobby": "left over"])))
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"], drafts: ["chat.lobby": "left over"]), state: .connected)
         #expect(desk.text == "left over" && told(&desk) == [])
         desk.type("!")
         #expect(told(&desk) == [Self.lobby])

@@ -21,9 +21,7 @@ struct UnsentTests {
 
     /// A client that has not connected, with what earlier runs left.
     private static func opened(_ unsent: [KeptPublish], topics: [String] = ["chat.lobby"]) -> Desk {
-        var desk = Desk(size: Size(rows: 24, columns: 120), state: .connecting)
-        desk.send(.start(topics: [], keeps: true))
-        desk.send(.opened(KeptDesk(topics: topics, unsent: unsent)))
+        var desk = Desk.opened(KeptDesk(topics: topics, unsent: unsent), size: Size(rows: 24, columns: 120))
         desk.effects = []
         return desk
     }
