@@ -55,6 +55,18 @@ struct RestoreTests {
         return "\(sequences.first ?? 0)-\(sequences.last ?? 0) read \(kept.readThrough)"
     }
 
+    /// An engine runs that connects to nobody, and keeps its store in a file.
+    private static func run(_ path: String?, _ body: (ChatEngine, EventQueue) async throws -> Void) async throws {
+        var plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
+        plan.store = path
+        let queue = EventQueue {}
+        let engine = ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
+        async let running: Void = engine.core.tasks.run()
+        try await body(engine, queue)
+        await engine.stop()
+        await running
+    }
+
     @Test("B9 the newest page comes first, and behind it what was not read", arguments: [0, 250, 950, 990] as [UInt64])
     func firstPage(readThrough: UInt64) async throws {
         let folder = try TemporaryDirectory("restore")
@@ -65,20 +77,17 @@ struct RestoreTests {
         if readThrough > 0 { try await store.commit([.readMark("chat.lobby", mark)]) }
         try await store.close()
 
-        let queue = EventQueue {}
-        let engine = ChatEngine(try Self.connector(path), queue: queue)
-        async let running: Void = engine.core.tasks.run()
-        await engine.perform(.store(.open))
-        await engine.perform(.topics(.subscribe(topic: "chat.lobby")))
-        var expected = ["chat.lobby kept 801-1000 read \(readThrough)"]
-        if readThrough < 801 {
-            // By whole pages.
-            let first = readThrough / 200 * 200 + 1
-            expected.append("chat.lobby unread \(first)-800 read \(readThrough)")
+        try await Self.run(path) { engine, queue in
+            await engine.perform(.store(.open))
+            await engine.perform(.topics(.subscribe(topic: "chat.lobby")))
+            var expected = ["chat.lobby kept 801-1000 read \(readThrough)"]
+            if readThrough < 801 {
+                // By whole pages.
+                let first = readThrough / 200 * 200 + 1
+                expected.append("chat.lobby unread \(first)-800 read \(readThrough)")
+            }
+            #expect(try await Self.news(queue, expected.count) == expected)
         }
-        #expect(try await Self.news(queue, expected.count) == expected)
-        await engine.stop()
-        await running
     }
 
     @Test(
@@ -94,23 +103,13 @@ struct RestoreTests {
         }
         try await store.close()
 
-        let queue = EventQueue {}
-        let engine = ChatEngine(try Self.connector(path), queue: queue)
-        async let running: Void = engine.core.tasks.run()
-        await engine.perform(.store(.open))
-        await engine.perform(.topics(.subscribe(topic: "chat.empty")))
-        await engine.perform(.topics(.subscribe(topic: "chat.lobby")))
-        let expected = "chat.lobby kept 801-1000 read \(mark ?? 1_000) open"
-        #expect(try await Self.news(queue, 1) == [expected])
-        await engine.stop()
-        await running
-    }
-
-    /// What connects to nobody, and keeps its store in a file.
-    private static func connector(_ path: String) throws -> Connector {
-        var plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
-        plan.store = path
-        return try Connector(plan, for: .chat(.ignore))
+        try await Self.run(path) { engine, queue in
+            await engine.perform(.store(.open))
+            await engine.perform(.topics(.subscribe(topic: "chat.empty")))
+            await engine.perform(.topics(.subscribe(topic: "chat.lobby")))
+            let expected = "chat.lobby kept 801-1000 read \(mark ?? 1_000) open"
+            #expect(try await Self.news(queue, 1) == [expected])
+        }
     }
 
     @Test("B9 Damage that is found where a topic is read is told once, with what to do, and the topic is followed")
@@ -134,19 +133,16 @@ struct RestoreTests {
         try #require(damaged > 0)
         try bytes.write(to: file)
 
-        let queue = EventQueue {}
-        let engine = ChatEngine(try Self.connector(path), queue: queue)
-        async let running: Void = engine.core.tasks.run()
-        await engine.perform(.store(.open))
-        for _ in 1...2 { await engine.perform(.topics(.subscribe(topic: "chat.lobby"))) }
-        var notices: [String] = []
-        while let (event, _) = queue.take() {
-            if case .notice(let words, isFailure: true) = event { notices.append(words) }
+        try await Self.run(path) { engine, queue in
+            await engine.perform(.store(.open))
+            for _ in 1...2 { await engine.perform(.topics(.subscribe(topic: "chat.lobby"))) }
+            var notices: [String] = []
+            while let (event, _) = queue.take() {
+                if case .notice(let words, isFailure: true) = event { notices.append(words) }
+            }
+            #expect(notices.count == 1 && notices[0].contains("\(path): it is damaged; start again"), "\(notices)")
+            #expect(await engine.topics.followedTopics == ["chat.lobby"])
         }
-        #expect(notices.count == 1 && notices[0].contains("\(path): it is damaged; start again"), "\(notices)")
-        #expect(await engine.topics.followedTopics == ["chat.lobby"])
-        await engine.stop()
-        await running
     }
 
     @Test("B9 What is the matter with the local store is said in words, with what was saved and what is not kept")
@@ -181,26 +177,22 @@ struct RestoreTests {
 
     @Test("B9 A trouble of the local store is told once until it is over, whoever finds it")
     func toldOnce() async throws {
-        let plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
-        let queue = EventQueue {}
-        let engine = ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
-        async let running: Void = engine.core.tasks.run()
-        let error = RelayError.storage("b.sqlite: the disk is full")
-        await engine.store.tell(.failing(error))
-        await engine.store.tellTrouble(error)
-        await engine.store.tell(.failing(error))
-        await engine.store.tell(.recovered(notKept: 0))
-        await engine.store.tell(.failing(error))
-        var told: [ChatEvent] = []
-        while let (event, _) = queue.take() { told.append(event) }
-        let again = StoreFeed.words(.recovered(notKept: 0))
-        #expect(
-            told == [
-                .notice(error.words, isFailure: true), .notice(again, isFailure: false), .log(again),
-                .notice(error.words, isFailure: true),
-            ])
-        await engine.stop()
-        await running
+        try await Self.run(nil) { engine, queue in
+            let error = RelayError.storage("b.sqlite: the disk is full")
+            await engine.store.tell(.failing(error))
+            await engine.store.tellTrouble(error)
+            await engine.store.tell(.failing(error))
+            await engine.store.tell(.recovered(notKept: 0))
+            await engine.store.tell(.failing(error))
+            var told: [ChatEvent] = []
+            while let (event, _) = queue.take() { told.append(event) }
+            let again = StoreFeed.words(.recovered(notKept: 0))
+            #expect(
+                told == [
+                    .notice(error.words, isFailure: true), .notice(again, isFailure: false), .log(again),
+                    .notice(error.words, isFailure: true),
+                ])
+        }
     }
 
     @Test(
@@ -225,20 +217,17 @@ struct RestoreTests {
         try await store.commit((areTold ? [.postboxesListed(boxes)] : []) + letters)
         try await store.close()
 
-        let queue = EventQueue {}
-        let engine = ChatEngine(try Self.connector(path), queue: queue)
-        async let running: Void = engine.core.tasks.run()
-        await engine.perform(.letters(.open))
-        var told: ChatEvent?
-        try await eventually("the postboxes") {
-            while let (event, _) = queue.take() {
-                if case .postbox(.keptBoxes) = event { told = event }
+        try await Self.run(path) { engine, queue in
+            await engine.perform(.letters(.open))
+            var told: ChatEvent?
+            try await eventually("the postboxes") {
+                while let (event, _) = queue.take() {
+                    if case .postbox(.keptBoxes) = event { told = event }
+                }
+                return told != nil
             }
-            return told != nil
+            #expect(told == .postbox(.keptBoxes(areTold ? boxes : nil, counts: ["work": 2])))
         }
-        #expect(told == .postbox(.keptBoxes(areTold ? boxes : nil, counts: ["work": 2])))
-        await engine.stop()
-        await running
     }
 
     @Test("A line that is refused again is told as perhaps sent where it was before", arguments: [false, true])
@@ -252,20 +241,17 @@ struct RestoreTests {
         try await store.commit([.outbox(KeptPublish(message: message, state: .notSent("because"), since: since))])
         try await store.close()
 
-        let queue = EventQueue {}
-        let engine = ChatEngine(try Self.connector(path), queue: queue)
-        async let running: Void = engine.core.tasks.run()
-        await engine.perform(.store(.open))
-        await engine.perform(.topics(.sendAgain(id: "1", topic: "chat.lobby", text: "hello")))
-        var told: [PublishNews] = []
-        try await eventually("the refusal") {
-            while let (event, _) = queue.take() {
-                if case .published(let news) = event { told.append(news) }
+        try await Self.run(path) { engine, queue in
+            await engine.perform(.store(.open))
+            await engine.perform(.topics(.sendAgain(id: "1", topic: "chat.lobby", text: "hello")))
+            var told: [PublishNews] = []
+            try await eventually("the refusal") {
+                while let (event, _) = queue.take() {
+                    if case .published(let news) = event { told.append(news) }
+                }
+                return !told.isEmpty
             }
-            return !told.isEmpty
+            #expect(told == [PublishNews(id: "1", state: .failed(.notConnected), mayBeStored: mayBeStored)])
         }
-        #expect(told == [PublishNews(id: "1", state: .failed(.notConnected), mayBeStored: mayBeStored)])
-        await engine.stop()
-        await running
     }
 }
