@@ -26,7 +26,7 @@ struct ComposeTests {
         #expect(ids.count == 2)
         #expect(desk.texts("chat.lobby") == ["typed hello"])
         #expect(desk.screen().contains { $0.contains("hello") && !$0.hasSuffix("…") })
-        #expect(desk.screen().first?.contains("⇅ 0") == true && desk.model.notices.shown == nil)
+        #expect(desk.top.contains("⇅ 0") && desk.model.notices.shown == nil)
         // It is not lost with a kind word either.
         #expect(desk.enter("/quit") == [] && desk.overlay != nil)
         desk.press(.escape)
@@ -36,7 +36,7 @@ struct ComposeTests {
         for id in ids { desk.published(id, .queued) }
         #expect(desk.texts("chat.lobby") == ["queued hello"])
         #expect(desk.notice == "The letter to bob/personal goes when connected.")
-        #expect(desk.screen().first?.contains("⇅ 2") == true)
+        #expect(desk.top.contains("⇅ 2"))
     }
 
     @Test("B54: offline says that the text will wait")
@@ -47,7 +47,7 @@ struct ComposeTests {
         #expect(desk.shows("─ offline: will be sent when connected ─"))
         desk.press(.enter)
         #expect(desk.screen().contains { $0.contains("typed") && $0.hasSuffix("…") })
-        #expect(desk.screen().first?.contains("⇅ 1") == true)
+        #expect(desk.top.contains("⇅ 1"))
     }
 
     @Test("B54 B35: what goes nowhere is not said to be sent later, and nothing is published to a pattern")

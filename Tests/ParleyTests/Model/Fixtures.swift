@@ -252,6 +252,9 @@ struct Desk {
     /// The screen's last row.
     var bottom: String { screen().last ?? "" }
 
+    /// The topmost row: the title, with the connection and what is new.
+    var top: String { screen().first ?? "" }
+
     /// The words of the notice that is shown.
     var notice: String { model.notices.shown?.text ?? "" }
 

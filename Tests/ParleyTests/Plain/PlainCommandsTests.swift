@@ -17,6 +17,38 @@ struct PlainCommandsTests {
         return PlainDesk(desk)
     }
 
+    /// In a topic of which the newest messages are here.
+    private static func live(_ sequences: ClosedRange<UInt64>) -> PlainDesk {
+        var desk = Desk(state: .connected)
+        desk.send(.start(topics: [topic]))
+        desk.send(.topic(topic, .live))
+        desk.send(.past(topic, .history(sequences.map { message($0, "text \($0)") }, isComplete: false)))
+        return PlainDesk(desk)
+    }
+
+    /// Searches, and is told of messages that have it.
+    private static func search(_ text: String, _ plain: inout PlainDesk, _ sequences: UInt64...) throws -> [String] {
+        _ = plain.enter("/search \(text)")
+        let request = try #require(plain.desk.search?.request)
+        let found = sequences.map { sequence in
+            FoundItem.message(
+                FoundMessage(
+                    topic: topic,
+                    place: KeptPlace(stream: StreamIdentity(name: "local_stream", incarnation: 7), sequence: sequence),
+                    id: "m\(sequence)", from: "bob", time: Desk.wall, text: "\(text) \(sequence)"))
+        }
+        return plain.send(.search(.found(request: request, found, isComplete: true)))
+    }
+
+    /// Opens what was found, and is told of ten messages on each side.
+    private static func open(_ number: Int, _ plain: inout PlainDesk, around sequence: UInt64) throws -> [String] {
+        let lines = plain.enter("/open \(number)").lines
+        #expect(lines == [])
+        let request = try #require(plain.desk.excerpt?.request)
+        let messages = (sequence - 10...sequence + 10).map { message($0, "text \($0)") }
+        return plain.send(.search(.around(request: request, ExcerptPart(direction: .around, messages: messages))))
+    }
+
     @Test("Each command says something", arguments: SlashCommand.entries)
     func everyCommand(_ entry: SlashCommand.Entry) throws {
         // Without a connection, so that what is sent says that it waits.
@@ -59,11 +91,7 @@ struct PlainCommandsTests {
 
     @Test("Older pages are said in their order below a heading: first what is here, then what is loaded")
     func history() throws {
-        var desk = Desk(state: .connected)
-        desk.send(.start(topics: [Self.topic]))
-        desk.send(.topic(Self.topic, .live))
-        desk.send(.past(Self.topic, .history((101...130).map { message($0, "text \($0)") }, isComplete: false)))
-        var plain = PlainDesk(desk)
+        var plain = Self.live(101...130)
         #expect(
             plain.enter("/history").lines
                 == ["20 older messages of chat.lobby:"] + (101...120).map { "10:00 bob: text \($0)" })
@@ -86,11 +114,7 @@ struct PlainCommandsTests {
 
     @Test("Older messages that this machine keeps are said too, and a failure says why")
     func keptHistory() {
-        var desk = Desk(state: .connected)
-        desk.send(.start(topics: [Self.topic]))
-        desk.send(.topic(Self.topic, .live))
-        desk.send(.past(Self.topic, .history([message(9, "nine")], isComplete: false)))
-        var plain = PlainDesk(desk)
+        var plain = Self.live(9...9)
         _ = plain.enter("/history")
         #expect(
             plain.send(.past(Self.topic, .keptHistory([message(8, "eight")], gaps: [KeptGap(end: 9, lost: 0)])))
@@ -103,35 +127,14 @@ struct PlainCommandsTests {
     @Test("What was found has numbers; one is said with what is around it, and the others are still there behind it")
     func search() throws {
         var plain = Self.lobby("one")
-        _ = plain.enter("/search needle")
-        let request = try #require(
-            plain.effects.core.lazy.compactMap {
-                if case .search(.find(let request, _, _, _)) = $0 { request } else { nil }
-            }
-            .first)
-        let stream = StreamIdentity(name: "local_stream", incarnation: 7)
-        func found(_ sequence: UInt64) -> FoundItem {
-            .message(
-                FoundMessage(
-                    topic: "chat.lobby", place: KeptPlace(stream: stream, sequence: sequence), id: "m\(sequence)",
-                    from: "bob", time: Desk.wall, text: "needle \(sequence)"))
-        }
         #expect(
-            plain.send(.search(.found(request: request, [found(50), found(20)], isComplete: true))) == [
+            try Self.search("needle", &plain, 50, 20) == [
                 "2 things found, the newest first:", "1. 21 Nov 10:00, chat.lobby, bob: needle 50",
                 "2. 21 Nov 10:00, chat.lobby, bob: needle 20", "/open NUMBER goes to one.",
             ])
         #expect(plain.enter("/open 3").lines == ["2 things were found; there is no 3."])
         for (number, sequence) in [(1, UInt64(50)), (2, 20)] {
-            #expect(plain.enter("/open \(number)").lines == [])
-            let request = try #require(
-                plain.effects.core.lazy.compactMap { effect -> UInt64? in
-                    guard case .search(.readAround(let request, _, _, .around, _)) = effect else { return nil }
-                    return request
-                }.first)
-            let messages = (sequence - 10...sequence + 10).map { message($0, "text \($0)") }
-            let lines = plain.send(
-                .search(.around(request: request, ExcerptPart(direction: .around, messages: messages))))
+            let lines = try Self.open(number, &plain, around: sequence)
             #expect(lines.first == "Around what was found in chat.lobby:" && lines.count == 13)
             #expect(lines.dropFirst().first == "10:00 bob: text \(sequence - 5)")
             #expect(
@@ -172,18 +175,8 @@ struct PlainCommandsTests {
     @Test("Around what was found /find goes up from there, and what it leads to is said")
     func findAround() throws {
         var plain = Self.lobby("one")
-        _ = plain.enter("/search text")
-        let stream = StreamIdentity(name: "local_stream", incarnation: 7)
-        let found = FoundItem.message(
-            FoundMessage(
-                topic: Self.topic, place: KeptPlace(stream: stream, sequence: 50), id: "m50", from: "bob",
-                time: Desk.wall, text: "text 50"))
-        let search = try #require(plain.desk.search?.request)
-        _ = plain.send(.search(.found(request: search, [found], isComplete: true)))
-        _ = plain.enter("/open 1")
-        let request = try #require(plain.desk.excerpt?.request)
-        let messages = (40...60).map { message($0, "text \($0)") }
-        _ = plain.send(.search(.around(request: request, ExcerptPart(direction: .around, messages: messages))))
+        _ = try Self.search("text", &plain, 50)
+        _ = try Self.open(1, &plain, around: 50)
         #expect(plain.enter("/find text 4").lines == ["10:00 bob: text 49"])
         #expect(plain.enter("/find").lines == ["10:00 bob: text 48"])
         #expect(plain.enter("/details").lines.contains("sequence: 48"))

@@ -74,11 +74,9 @@ struct MessageFrameTests {
     }
 
     @Test("A line that was not sent keeps its name, and so does the one below its reason")
-    func failed() {
+    func failed() throws {
         var desk = desk([])
-        if case .topics(.publish(let id, _, _))? = desk.enter("too much").core.first {
-            desk.published(id, .failed(.tooLarge(bytes: 2, limit: 1)))
-        }
+        desk.published(try desk.publish("too much"), .failed(.tooLarge(bytes: 2, limit: 1)))
         desk.enter("next")
         desk.enter("last")
         let shown = rows(desk)
