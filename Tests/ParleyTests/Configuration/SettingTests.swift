@@ -238,13 +238,15 @@ struct SettingTests {
     @Test("The sidebar has the columns that were asked for, where the screen has room")
     func layout() throws {
         var desk = Desk.joined("chat.lobby")
-        #expect(desk.model.layout(on: desk.model.size).sidebar?.columns == 20)
+        func sidebar(of columns: Int = 80) -> Int? {
+            Array(desk.screen(Size(rows: 24, columns: columns))[1]).firstIndex(of: "│")
+        }
+        #expect(sidebar() == 20)
         desk.model.configure(try settings("{ layout: { sidebar: 30 } }"))
-        #expect(desk.model.layout(on: desk.model.size).sidebar?.columns == 30)
-        #expect(desk.model.layout(on: Size(rows: 24, columns: 69)).sidebar == nil)
+        #expect(sidebar() == 30 && sidebar(of: 69) == nil)
         desk.model.configure(try settings("{ layout: { sidebar: 0 } }"))
-        #expect(desk.model.layout(on: desk.model.size).sidebar == nil)
+        #expect(sidebar() == nil && !desk.shows("TOPICS"))
         desk.press(.function(2))
-        #expect(desk.model.layout(on: desk.model.size).sidebar?.columns == 80)
+        #expect(sidebar() == nil && desk.shows("TOPICS"))
     }
 }

@@ -185,8 +185,7 @@ struct PlainAnnouncerTests {
 
     @Test("B9 Without a connection what is kept is said as soon as that is known, and once; then what the network has")
     func offline() {
-        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby"]), named: ["chat.lobby"])
-        var plain = PlainDesk(desk)
+        var plain = PlainDesk(.opened(KeptDesk(topics: ["chat.lobby"]), named: ["chat.lobby"]))
         #expect(plain.send(.past("chat.lobby", .kept(KeptTopic(messages: [line(1, "one"), line(2, "two")])))) == [])
         let reason = ConnectionReason.unreachable("connection refused")
         var status = ConnectionStatus(state: .connecting, reason: reason, attempt: 1)
