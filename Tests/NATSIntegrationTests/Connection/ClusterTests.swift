@@ -24,6 +24,11 @@ struct ClusterTests {
             if case .closed(let error) = event { throw TestFailure("closed: \(String(describing: error))") }
         }
         #expect(Set(connection.info.connectURLs ?? []) == both)
+        try await second.stop()
+        try await eventually("one server") { connection.info.connectURLs == [address(first)] }
+        #expect(connection.isOpen)
+        try await second.restart()
+        try await eventually("both servers") { Set(connection.info.connectURLs ?? []) == both }
 
         // The address that was named leads to a server that answers, as part of the same cluster.
         let told = try #require(connection.info.connectURLs?.first { $0 == address(second) })
@@ -48,19 +53,5 @@ struct ClusterTests {
         #expect(connection.info.connectURLs == [address(second)] && connection.isOpen)
         await connection.close()
         await other.close()
-    }
-
-    @Test("a server that leaves is taken off the list", arguments: NATSServerProcess.binaries)
-    func leaving(binary: NATSServerBinary) async throws {
-        let first = try await TestCluster.start(binary, name: "first")
-        let connection = try await first.connect()
-        let second = try await TestCluster.start(binary, name: "second", joining: first)
-        try await eventually("both servers") { connection.info.connectURLs?.count == 2 }
-        try await second.stop()
-        try await eventually("one server") {
-            connection.info.connectURLs == [address(first)]
-        }
-        #expect(connection.isOpen)
-        await connection.close()
     }
 }

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOPosix
 import TestSupport
 import Testing
 
@@ -25,6 +26,21 @@ struct DialTests {
     func unresolvable() async {
         let error = await failed("nats://no-such-host.invalid")
         #expect(error == .unresolvableHost("no-such-host.invalid"))
+    }
+
+    @Test("a host whose first address refuses is reached at its second")
+    func severalAddresses() async throws {
+        let server = try await NATSServerProcess.start(jetStream: false)
+        let resolver = FixedResolver(
+            addresses: [
+                try SocketAddress(ipAddress: "127.0.0.2", port: server.port),
+                try SocketAddress(ipAddress: "127.0.0.1", port: server.port),
+            ])
+        let connection = try await NATSConnection.connect(
+            to: ServerAddress(host: "two.example", port: server.port),
+            options: Self.patient, group: NIOSingletons.posixEventLoopGroup, resolver: resolver)
+        try await connection.flush()
+        await connection.close()
     }
 
     @Test("a server that never speaks, and one that never confirms the login", arguments: [false, true])
@@ -89,13 +105,16 @@ struct DialTests {
         #expect(!peer.received.contains("CONNECT"))
     }
 
-    @Test("a peer without TLS gets no login from a client that wants TLS")
-    func withoutTLS() async throws {
+    @Test(
+        "a peer without TLS gets no login from a client that wants TLS",
+        arguments: [("tls", nil), ("nats", TLSOptions())] as [(String, TLSOptions?)])
+    func withoutTLS(scheme: String, tls: TLSOptions?) async throws {
         let peer = try ScriptedPeer { link in
             link.send("INFO {\"server_id\":\"S\"}\r\n")
             link.waitForEnd()
         }
-        let error = await failed("tls://secret@127.0.0.1:\(peer.port)")
+        let error = await failed(
+            "\(scheme)://secret@127.0.0.1:\(peer.port)", ConnectOptions(tls: tls, connectTimeout: .seconds(60)))
         guard case .tls = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -136,4 +155,19 @@ struct DialTests {
         await last.close()
         try await eventually("the last socket is closed") { peer.ends == peer.accepted }
     }
+}
+
+/// Answers every look-up with the same addresses.
+private struct FixedResolver: Resolver, Sendable {
+    let addresses: [SocketAddress]
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        NIOSingletons.posixEventLoopGroup.next().makeSucceededFuture(addresses)
+    }
+
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        NIOSingletons.posixEventLoopGroup.next().makeSucceededFuture([])
+    }
+
+    func cancelQueries() {}
 }

@@ -107,16 +107,6 @@ struct LifeTests {
         try await eventually("the state is freed") { core == nil }
     }
 
-    @Test("a failed login leaves nothing behind", arguments: NATSServerProcess.binaries)
-    func failedLogin(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(
-            binary, configuration: "authorization { token: \"t\" }", jetStream: false)
-        await #expect(throws: NATSError.authorization(.violation)) { try await server.connect() }
-        let connection = try await server.connect(ConnectOptions(authentication: .token("t")))
-        try await connection.flush()
-        await connection.close()
-    }
-
     @Test("close races with all kinds of calls, and each of them has one end")
     func closeRaces() async throws {
         let peer = try peer()
@@ -206,5 +196,30 @@ struct LifeTests {
         gate.signal()
         #expect(try await connection.ping(timeout: .seconds(60)) > .zero)
         connection.closeNow()
+    }
+
+    @Test("a ping that finds the outbound buffer full does not take the answer of the next one")
+    func pingWithoutRoom() async throws {
+        let server = try await NATSServerProcess.start(jetStream: false)
+        var options = ConnectOptions()
+        options.outboundLimit = 256 << 10
+        options.outboundHighWaterMark = 128 << 10
+        options.pingInterval = .zero
+        let connection = try await server.connect(options)
+        try await server.pause()
+        let payload = [UInt8](repeating: 0, count: 64 << 10)
+        var isFull = false
+        for _ in 0..<10_000 where !isFull {
+            do throws(NATSError) {
+                try connection.publish(payload, to: "subject")
+                await Task.yield()
+            } catch { isFull = true }
+        }
+        #expect(isFull)
+        await #expect(throws: NATSError.self) { try await connection.flush(timeout: .seconds(1)) }
+        server.resume()
+        try await connection.drained()
+        try await connection.flush(timeout: .seconds(60))
+        await connection.close()
     }
 }

@@ -54,7 +54,7 @@ struct LoginTests {
 
     @Test("by user JWT with its seed, by credentials file and by bearer JWT", arguments: NATSServerProcess.binaries)
     func tokens(binary: NATSServerBinary) async throws {
-        let root = try TestOperator()
+        let root = TestOperator()
         let server = try await root.start(binary)
         let user = try root.user()
         try await speaks(server, .jwt(user.jwt, user.keyPair))
@@ -70,19 +70,6 @@ struct LoginTests {
         #expect(await refusal(server, Authentication(past)) == violation, "an expired token")
         let foreign = try root.user(account: .generate(.account))
         #expect(await refusal(server, Authentication(foreign)) == violation, "an unknown account")
-    }
-
-    @Test("tells what the server is", arguments: NATSServerProcess.binaries)
-    func info(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(binary, configuration: "server_name: here")
-        let connection = try await server.connect()
-        #expect(connection.info.serverName == "here")
-        #expect(connection.info.version.split(separator: ".").count >= 3)
-        #expect(connection.info.hasJetStream == true)
-        #expect(connection.info.supportsHeaders == true)
-        #expect(connection.isOpen)
-        #expect(connection.newInbox().hasPrefix("_INBOX.") && connection.newInbox() != connection.newInbox())
-        await connection.close()
     }
 
     @Test("a full server is a reason to try again later", arguments: NATSServerProcess.binaries)

@@ -97,21 +97,6 @@ struct LossTests {
         #expect(await late.next() == nil)
     }
 
-    @Test("B20 a server that no longer answers is noticed by its missing pong", arguments: NATSServerProcess.binaries)
-    func frozen(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(binary, jetStream: false)
-        let connection = try await server.connect(
-            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .seconds(6)))
-        var events = connection.events.makeAsyncIterator()
-        // It lives as long as it answers.
-        var roundTrips = 0
-        while roundTrips < 3, let event = await events.next() { if case .roundTrip = event { roundTrips += 1 } }
-        #expect(roundTrips == 3 && connection.isOpen)
-        try await server.pause()
-        defer { server.resume() }
-        #expect(await connection.waitUntilClosed() == .staleConnection)
-    }
-
     @Test("B20 a peer that goes silent is noticed, with and without a long queue before the ping", arguments: [0, 32])
     func silent(megabytes: Int) async throws {
         let gate = DispatchSemaphore(value: 0)

@@ -42,16 +42,6 @@ struct RequestTests {
         await connection.close()
     }
 
-    @Test("a missing subscriber is reported at once", arguments: NATSServerProcess.binaries)
-    func noResponders(binary: NATSServerBinary) async throws {
-        let connection = try await SharedServers.connect(binary)
-        let subject = SharedServers.unique()
-        await #expect(throws: NATSError.noResponders(subject: subject)) {
-            try await connection.request(ByteBuffer(), to: subject, timeout: .seconds(60))
-        }
-        await connection.close()
-    }
-
     @Test(
         "no answer in time is a time-out, and a late answer goes to no request", arguments: NATSServerProcess.binaries)
     func timeout(binary: NATSServerBinary) async throws {
@@ -69,6 +59,34 @@ struct RequestTests {
         await #expect(throws: NATSError.timeout("a request to \(subject)")) {
             try await connection.request(ByteBuffer(string: "?"), to: subject, timeout: .milliseconds(20))
         }
+        await connection.close()
+    }
+
+    @Test("every request has an end, however many begin while the last one of others ends")
+    func requestDeadlines() async throws {
+        let connection = try await SharedServers.connect(NATSServerProcess.anyBinary)
+        let subject = SharedServers.unique()
+        let silent = try connection.subscribe(to: subject)
+        try await connection.flush()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                group.addTask {
+                    for round in 0..<40 {
+                        await #expect(throws: NATSError.self) {
+                            _ = try await connection.request(
+                                ByteBuffer(), to: subject, timeout: .milliseconds(1 + (number * 7 + round) % 60))
+                        }
+                    }
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: .seconds(600))
+                throw TestFailure("a request has no end")
+            }
+            for _ in 0..<8 { try await group.next() }
+            group.cancelAll()
+        }
+        withExtendedLifetime(silent) {}
         await connection.close()
     }
 
@@ -157,9 +175,9 @@ struct RequestTests {
         await connection.close()
     }
 
-    @Test("a request that cannot be sent fails before it is one", arguments: NATSServerProcess.binaries)
-    func unsendable(binary: NATSServerBinary) async throws {
-        let connection = try await SharedServers.connect(binary)
+    @Test("a request that cannot be sent fails before it is one")
+    func unsendable() async throws {
+        let connection = try await SharedServers.connect(NATSServerProcess.anyBinary)
         await #expect(throws: NATSError.invalidSubject("a b")) {
             try await connection.request(ByteBuffer(), to: "a b")
         }

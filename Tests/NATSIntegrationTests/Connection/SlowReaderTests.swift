@@ -41,30 +41,4 @@ struct SlowReaderTests {
         #expect(try await subscription.nextText() == "next")
         await connection.close()
     }
-
-    @Test("the oldest are dropped", arguments: NATSServerProcess.binaries)
-    func dropOldest(binary: NATSServerBinary) async throws {
-        let connection = try await SharedServers.connect(binary)
-        let subject = SharedServers.unique()
-        let subscription = try connection.subscribe(
-            to: subject, limits: BufferLimits(messages: 10, overflow: .dropOldest))
-        try await connection.flush()
-        try await flood(connection, binary, subject, 100)
-        #expect(subscription.dropped == 90)
-        #expect(try await subscription.first(10).map(\.text) == (90..<100).map(String.init))
-        await connection.close()
-    }
-
-    @Test("bytes are limited as well as messages", arguments: NATSServerProcess.binaries)
-    func byteLimit(binary: NATSServerBinary) async throws {
-        let connection = try await SharedServers.connect(binary)
-        let subject = SharedServers.unique()
-        let subscription = try connection.subscribe(to: subject, limits: BufferLimits(bytes: 5_000))
-        for _ in 0..<10 { try connection.publish(ByteBuffer(repeating: 1, count: 1_000), to: subject) }
-        try await connection.flush()
-        #expect(subscription.dropped == 5)
-        #expect(try await subscription.first(5).count == 5)
-        await connection.close()
-    }
-
 }

@@ -41,10 +41,11 @@ struct TLSTests {
     }
 
     @Test(
-        "speaks with a server whose authority is trusted, by name and by address", arguments: NATSServerProcess.binaries
-    )
+        "speaks with a server whose authority is trusted, by name and by address, where either side asks for TLS",
+        arguments: NATSServerProcess.binaries)
     func trusted(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(binary, configuration: TestCertificates.configuration())
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration(), jetStream: false)
         for host in ["127.0.0.1", "localhost"] {
             let connection = try await connect(server, host: host, trusting())
             let subscription = try connection.subscribe(to: "a")
@@ -56,17 +57,14 @@ struct TLSTests {
             #expect(connection.info.requiresTLS == true)
             await connection.close()
         }
-    }
-
-    @Test("secures a nats:// address when the server asks for it", arguments: NATSServerProcess.binaries)
-    func upgraded(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(
-            binary, configuration: TestCertificates.configuration(), jetStream: false)
-        let connection = try await connect(server, scheme: "nats", trusting())
-        try await connection.flush()
-        await connection.close()
-        // Without an authority to trust it does not go on in clear.
-        #expect(isTLS(await refusal(server, scheme: "nats", nil)))
+        // What the server asks for is done for an address that does not.
+        let upgraded = try await connect(server, scheme: "nats", trusting())
+        try await upgraded.flush()
+        #expect(isTLS(await refusal(server, scheme: "nats", nil)), "without an authority it does not go on in clear")
+        // A killed server is a loss to recover from, and no failure of TLS.
+        try await server.kill9()
+        let reason = try #require(await upgraded.waitUntilClosed())
+        #expect(reason.isRetryable, "\(reason)")
     }
 
     private func words(_ error: NATSError?) -> String {
@@ -79,7 +77,9 @@ struct TLSTests {
         return words
     }
 
-    @Test("refuses an authority that it does not know, and says so", arguments: NATSServerProcess.binaries)
+    @Test(
+        "refuses an authority that it does not know, and says so; whom an address names counts, not whom the options do",
+        arguments: NATSServerProcess.binaries)
     func unknownAuthority(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(
             binary, configuration: TestCertificates.configuration(), jetStream: false)
@@ -97,6 +97,20 @@ struct TLSTests {
             return
         }
         #expect(said.hasPrefix("/nowhere/authority.pem, which is to hold the authorities to trust, is missing"))
+
+        func address(_ authority: String) throws -> ServerAddress {
+            ServerAddress(
+                host: "127.0.0.1", port: server.port, usesTLS: true,
+                authorityFile: try TestCertificates.path(authority))
+        }
+        let connection = try await NATSConnection.connect(to: address("authority.pem"), options: patient(stranger))
+        try await connection.flush()
+        await connection.close()
+        let error = await #expect(throws: NATSError.self) {
+            let target = try address("stranger.pem")
+            await (try NATSConnection.connect(to: target, options: patient(trusting()))).close()
+        }
+        #expect(words(error).contains("no authority that this computer trusts"))
     }
 
     @Test(
@@ -115,6 +129,11 @@ struct TLSTests {
                 let expected = sentence.split(separator: "%h", omittingEmptySubsequences: false).joined(separator: host)
                 #expect(words.contains(expected), "\(name): \(words)")
             }
+            guard name == "other" else { continue }
+            // The name that a discovered address is to have is another's.
+            let address = ServerAddress(
+                host: "127.0.0.1", port: server.port, usesTLS: true, certificateName: "elsewhere.example")
+            await (try NATSConnection.connect(to: address, options: patient(trusting()))).close()
         }
     }
 
@@ -152,41 +171,6 @@ struct TLSTests {
         }
     }
 
-    @Test("takes the name that a discovered address is to have", arguments: NATSServerProcess.binaries)
-    func certificateName(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(
-            binary, configuration: TestCertificates.configuration("other"), jetStream: false)
-        let address = ServerAddress(
-            host: "127.0.0.1", port: server.port, usesTLS: true, certificateName: "elsewhere.example")
-        let connection = try await NATSConnection.connect(
-            to: address, options: ConnectOptions(tls: trusting(), connectTimeout: .seconds(60)))
-        try await connection.flush(timeout: .seconds(60))
-        await connection.close()
-    }
-
-    @Test("trusts whom an address names, and not whom the options name", arguments: NATSServerProcess.binaries)
-    func authorityOfAddress(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(
-            binary, configuration: TestCertificates.configuration(), jetStream: false)
-        func address(_ authority: String) throws -> ServerAddress {
-            ServerAddress(
-                host: "127.0.0.1", port: server.port, usesTLS: true,
-                authorityFile: try TestCertificates.path(authority))
-        }
-        let connection = try await NATSConnection.connect(
-            to: address("authority.pem"),
-            options: ConnectOptions(
-                tls: TLSOptions(authorityFile: TestCertificates.path("stranger.pem")), connectTimeout: .seconds(60)))
-        try await connection.flush()
-        await connection.close()
-        let error = await #expect(throws: NATSError.self) {
-            let target = try address("stranger.pem")
-            let options = ConnectOptions(tls: try trusting(), connectTimeout: .seconds(60))
-            await (try NATSConnection.connect(to: target, options: options)).close()
-        }
-        #expect(words(error).contains("no authority that this computer trusts"))
-    }
-
     @Test("A certificate's file says for whom it is, and whether it vouches for itself")
     func certificateFile() throws {
         let server = try ServerCertificate(pemFile: TestCertificates.path("server.pem"))
@@ -217,13 +201,6 @@ struct TLSTests {
         let connection = try await connect(server, options)
         try await connection.flush()
         await connection.close()
-    }
-
-    @Test("a server without TLS is not spoken to in clear by who wants TLS", arguments: NATSServerProcess.binaries)
-    func plainServer(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(binary, jetStream: false)
-        #expect(isTLS(await refusal(server, try trusting())))
-        #expect(isTLS(await refusal(server, scheme: "nats", try trusting())))
     }
 
     @Test(
@@ -395,15 +372,5 @@ struct TLSTests {
                 "\(error)".contains(name) && "\(error)".contains(words)
             }
         }
-    }
-
-    @Test("a killed server is a loss to recover from, not a failure of TLS", arguments: NATSServerProcess.binaries)
-    func killed(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(
-            binary, configuration: TestCertificates.configuration(), jetStream: false)
-        let connection = try await connect(server, trusting())
-        try await server.kill9()
-        let reason = try #require(await connection.waitUntilClosed())
-        #expect(reason.isRetryable, "\(reason)")
     }
 }

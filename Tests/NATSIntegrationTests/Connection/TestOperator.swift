@@ -1,32 +1,22 @@
 import NATS
 import TestSupport
 
-/// An operator with one account, whose server learns of changes by a new configuration.
+/// An operator with one account.
 final class TestOperator: Sendable {
     private let root = NKeyPair.generate(.operator)
     private let system = NKeyPair.generate(.account)
     private let application = NKeyPair.generate(.account)
-    /// Issued once: a server does not take another one while it runs.
-    private let token: String
-
-    init() throws {
-        token = try OperatorClaims(
-            subject: root.publicKey, name: "O", grant: OperatorGrant(systemAccount: system.publicKey)
-        ).encode(signedBy: root)
-    }
-
-    /// The application's account, for claims about it.
-    var account: NKey { application.publicKey }
 
     /// The configuration of a server that obeys this operator.
-    func configuration(
-        limits: AccountLimits = .unlimited, revocations: [String: Int64] = [:]
-    ) throws -> String {
+    private func configuration(limits: AccountLimits) throws -> String {
+        let token = try OperatorClaims(
+            subject: root.publicKey, name: "O", grant: OperatorGrant(systemAccount: system.publicKey)
+        ).encode(signedBy: root)
         let systemToken = try AccountClaims(
             subject: system.publicKey, name: "SYS", grant: AccountGrant(limits: .withoutJetStream)
         ).encode(signedBy: root)
         let applicationToken = try AccountClaims(
-            subject: application.publicKey, name: "APP", grant: AccountGrant(limits: limits, revocations: revocations)
+            subject: application.publicKey, name: "APP", grant: AccountGrant(limits: limits)
         ).encode(signedBy: root)
         return """
             operator: "\(token)"

@@ -50,12 +50,23 @@ struct JetStreamPublisherTests {
         await jetStream.connection.close()
     }
 
-    @Test("a lost connection answers all that is in flight, and wakes waiters", arguments: NATSServerProcess.binaries)
-    func lost(binary: NATSServerBinary) async throws {
+    @Test(
+        "a cancelled sender leaves the full window, and a lost connection answers all in flight and wakes waiters",
+        arguments: NATSServerProcess.binaries)
+    func waiting(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary)
         let connection = try await server.connect(ConnectOptions(pingInterval: .zero))
         let jetStream = JetStream(connection, timeout: .seconds(600))
         try await jetStream.createStream(StreamConfiguration(name: "S", subjects: ["s.>"], storage: .memory))
+        try await server.pause()
+        let narrow = JetStreamPublisher(jetStream, window: 1)
+        try await narrow.publish(ByteBuffer(), to: "s.a") { _ in }
+        let sender = Task { try await narrow.publish(ByteBuffer(), to: "s.a") { _ in Issue.record("answered") } }
+        sender.cancel()
+        await #expect(throws: NATSError.cancelled) { try await sender.value }
+        server.resume()
+        try await narrow.drained()
+
         try await server.pause()
         let publisher = JetStreamPublisher(jetStream, window: 10)
         let failed = NIOLockedValueBox(0)
@@ -75,22 +86,5 @@ struct JetStreamPublisherTests {
         _ = await drained
         #expect(publisher.inFlight == 0)
         #expect(failed.withLockedValue(\.self) == 10)
-    }
-
-    @Test("a cancelled sender leaves the full window", arguments: NATSServerProcess.binaries)
-    func cancelled(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(binary)
-        let connection = try await server.connect(ConnectOptions(pingInterval: .zero))
-        let jetStream = JetStream(connection, timeout: .seconds(600))
-        try await jetStream.createStream(StreamConfiguration(name: "S", subjects: ["s.>"], storage: .memory))
-        try await server.pause()
-        let publisher = JetStreamPublisher(jetStream, window: 1)
-        try await publisher.publish(ByteBuffer(), to: "s.a") { _ in }
-        let task = Task { try await publisher.publish(ByteBuffer(), to: "s.a") { _ in Issue.record("answered") } }
-        task.cancel()
-        await #expect(throws: NATSError.cancelled) { try await task.value }
-        server.resume()
-        try await publisher.drained()
-        await connection.close()
     }
 }

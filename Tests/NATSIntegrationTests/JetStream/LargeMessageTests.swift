@@ -98,30 +98,6 @@ struct LargeMessageTests {
         server.close()
     }
 
-    @Test(
-        "a pull whose bytes are used up to the last one is known to have ended", arguments: NATSServerProcess.binaries)
-    func usedUp(binary: NATSServerBinary) async throws {
-        let (server, patient) = try await Self.start(binary)
-        var jetStream = patient
-        try await Self.store([1_000, 2_000, 3_000, 4_000], jetStream)
-        var found: [StoredMessage] = []
-        for name in ["first", "other"] {
-            try await jetStream.createConsumer(
-                ConsumerConfiguration(name: name, acknowledgement: .none, isDurable: true), in: "S")
-        }
-        try await PullConsumer("first", in: "S", jetStream).fetch(4, expires: .zero, into: &found)
-        let exact = found.prefix(2).reduce(0) { $0 + $1.size }
-        // The server says nothing; a reader that waits for its answer waits for so long.
-        jetStream.timeout = .seconds(20)
-        let other = try PullConsumer("other", in: "S", jetStream)
-        var part: [StoredMessage] = []
-        try await other.fetch(4, bytes: exact, expires: .zero, into: &part)
-        #expect(part.map(\.sequence) == [1, 2])
-        #expect(try await other.fetch(4).map(\.sequence) == [3, 4])
-        await jetStream.connection.close()
-        server.close()
-    }
-
     @Test("a slow reader loses none, and what waits for it is bounded by bytes", arguments: NATSServerProcess.binaries)
     func slowReader(binary: NATSServerBinary) async throws {
         let (server, jetStream) = try await Self.start(binary)

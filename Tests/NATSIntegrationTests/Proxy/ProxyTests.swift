@@ -6,9 +6,7 @@ import Testing
 
 @Suite("Servers behind a proxy", .realProcesses, .certificates)
 struct ProxyTests {
-    private static let servers: [(NATSServerBinary, ProxyAddress.Kind)] = NATSServerProcess.binaries.flatMap {
-        [($0, .http), ($0, .socks5)]
-    }
+    private static let kinds = [ProxyAddress.Kind.http, .socks5]
 
     private func connect(
         _ url: String, _ proxy: TestProxy, tls: TLSOptions? = nil
@@ -28,17 +26,19 @@ struct ProxyTests {
         #expect(try await connection.ping(timeout: .seconds(60)) > .zero)
     }
 
-    @Test("a server by address and by a name that the proxy alone can resolve", arguments: servers)
-    func tunnel(binary: NATSServerBinary, kind: ProxyAddress.Kind) async throws {
+    @Test("a server by address and by a name that the proxy alone can resolve", arguments: NATSServerProcess.binaries)
+    func tunnel(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary, jetStream: false)
-        let proxy = try await TestProxy.start(kind, .init(names: ["broker.invalid": "127.0.0.1"]))
-        for host in ["127.0.0.1", "broker.invalid"] {
-            let connection = try await connect("nats://\(host):\(server.port)", proxy)
-            try await exercise(connection)
-            await connection.close()
-            #expect(connection.address.host == host)
+        for kind in Self.kinds {
+            let proxy = try await TestProxy.start(kind, .init(names: ["broker.invalid": "127.0.0.1"]))
+            for host in ["127.0.0.1", "broker.invalid"] {
+                let connection = try await connect("nats://\(host):\(server.port)", proxy)
+                try await exercise(connection)
+                await connection.close()
+                #expect(connection.address.host == host)
+            }
+            #expect(proxy.requests.map(\.target) == ["127.0.0.1:\(server.port)", "broker.invalid:\(server.port)"])
         }
-        #expect(proxy.requests.map(\.target) == ["127.0.0.1:\(server.port)", "broker.invalid:\(server.port)"])
     }
 
     @Test(
@@ -53,38 +53,37 @@ struct ProxyTests {
         await connection.close()
     }
 
-    @Test("TLS runs inside the tunnel and wants the server's own name", arguments: servers)
-    func tls(binary: NATSServerBinary, kind: ProxyAddress.Kind) async throws {
+    @Test("TLS runs inside the tunnel and wants the server's own name", arguments: NATSServerProcess.binaries)
+    func tls(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(
             binary, configuration: TestCertificates.configuration(), jetStream: false)
-        let proxy = try await TestProxy.start(
-            kind, .init(names: ["elsewhere.example": "127.0.0.1", "192.0.2.7": "127.0.0.1"]))
         let trusting = TLSOptions(authorityFile: try TestCertificates.path("authority.pem"))
-        for host in ["localhost", "127.0.0.1"] {
-            let connection = try await connect("tls://\(host):\(server.port)", proxy, tls: trusting)
-            try await exercise(connection)
-            await connection.close()
-        }
-        // The proxy's own address is in the certificate, and is not what was asked for.
-        for host in ["elsewhere.example", "192.0.2.7"] {
-            let address = ServerAddress(host: host, port: server.port, usesTLS: true)
-            let error = await failure { () async throws(NATSError) in
-                _ = try await NATSConnection.connect(
-                    to: address,
-                    options: ConnectOptions(tls: trusting, proxy: proxy.address, connectTimeout: .seconds(60)))
+        for kind in Self.kinds {
+            let proxy = try await TestProxy.start(
+                kind, .init(names: ["elsewhere.example": "127.0.0.1", "192.0.2.7": "127.0.0.1"]))
+            for host in ["localhost", "127.0.0.1"] {
+                let connection = try await connect("tls://\(host):\(server.port)", proxy, tls: trusting)
+                try await exercise(connection)
+                await connection.close()
             }
-            guard case .tls(let words) = error else {
-                Issue.record("\(String(describing: error))")
-                continue
+            // The proxy's own address is in the certificate, and is not what was asked for.
+            for host in ["elsewhere.example", "192.0.2.7"] {
+                let error = await #expect(throws: NATSError.self) {
+                    _ = try await connect("tls://\(host):\(server.port)", proxy, tls: trusting)
+                }
+                guard case .tls(let words) = error else {
+                    Issue.record("\(String(describing: error))")
+                    continue
+                }
+                #expect(words.hasPrefix("the certificate is not for \(host) but for localhost (through the proxy "))
             }
-            #expect(words.hasPrefix("the certificate is not for \(host) but for localhost (through the proxy "))
         }
     }
 
     @Test(
         "TLS before INFO, inside the tunnel",
         .enabled(if: NATSServerProcess.newestBinary.takesTLSFirst, "no nats-server that is tested against does that"),
-        arguments: [ProxyAddress.Kind.http, .socks5])
+        arguments: kinds)
     func handshakeFirst(kind: ProxyAddress.Kind) async throws {
         let binary = NATSServerProcess.newestBinary
         let server = try await NATSServerProcess.start(
@@ -120,44 +119,5 @@ struct ProxyTests {
             }
             #expect(text.contains(words) && !text.contains("wrong") && text.contains("\(proxy.address)"))
         }
-    }
-
-    @Test(
-        "a server that a working proxy cannot reach is no fault of the proxy",
-        arguments: [ProxyAddress.Kind.http, .socks5])
-    func unreachableServer(kind: ProxyAddress.Kind) async throws {
-        let proxy = try await TestProxy.start(kind)
-        let absent = try SilentPort()
-        let refused = await failure { () async throws(NATSError) in
-            _ = try await NATSConnection.connect(
-                to: ServerAddress(host: "127.0.0.1", port: absent.port),
-                options: ConnectOptions(proxy: proxy.address, connectTimeout: .seconds(60)))
-        }
-        switch (kind, refused) {
-        case (.http, .unreachable(let text)): #expect(text.contains("502") && refused?.isRetryable == true)
-        case (.socks5, .connectionRefused(let text)): #expect(text.contains("127.0.0.1:\(absent.port)"))
-        default: Issue.record("\(String(describing: refused))")
-        }
-        guard kind == .socks5 else { return }
-        let error = await failure { () async throws(NATSError) in
-            _ = try await NATSConnection.connect(
-                to: ServerAddress(host: "no-such-host.invalid", port: 1),
-                options: ConnectOptions(proxy: proxy.address, connectTimeout: .seconds(60)))
-        }
-        guard case .unreachable(let text) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        #expect(text.contains("no-such-host.invalid"))
-    }
-
-    @Test("the end of either side ends the other", arguments: [ProxyAddress.Kind.http, .socks5])
-    func ends(kind: ProxyAddress.Kind) async throws {
-        let server = try await NATSServerProcess.start(jetStream: false)
-        let proxy = try await TestProxy.start(kind)
-        let connection = try await connect(server.url, proxy)
-        try await server.kill9()
-        let reason = try #require(await connection.waitUntilClosed())
-        #expect(reason.isRetryable, "\(reason)")
     }
 }
