@@ -16,10 +16,9 @@ struct ChannelConnectionTests {
         return channel
     }
 
-    /// Begins a login, and returns when the channel's bytes are read.
-    private func connecting(
-        over channel: NIOAsyncTestingChannel
-    ) async throws -> Task<NATSConnection, any Error> {
+    @Test("A server may refuse all that it is sent before this side knows how much has left")
+    func refusedEarly() async throws {
+        let channel = try await channel()
         let address = address
         let connecting = Task {
             try await NATSConnection.connect(
@@ -28,35 +27,6 @@ struct ChannelConnectionTests {
         try await eventually("the connection reads") {
             (try? await channel.pipeline.containsHandler(type: ConnectionHandler.self).get()) != nil
         }
-        return connecting
-    }
-
-    @Test("They log in, publish, and end with the channel")
-    func life() async throws {
-        let channel = try await channel()
-        let connecting = try await connecting(over: channel)
-        try await channel.writeInbound(ByteBuffer(string: "INFO {\"server_id\":\"S\",\"headers\":true}\r\n"))
-        let login = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
-        #expect(String(buffer: login).hasPrefix("CONNECT {") && String(buffer: login).hasSuffix("PING\r\n"))
-        try await channel.writeInbound(ByteBuffer(string: "PONG\r\n"))
-        let connection = try await connecting.value
-        #expect(connection.info.serverID == "S" && connection.address == address)
-        try connection.publish(Array("hello".utf8), to: "a")
-        var sent = ""
-        try await eventually("the message leaves") {
-            await channel.testingEventLoop.run()
-            while let bytes = try await channel.readOutbound(as: ByteBuffer.self) { sent += String(buffer: bytes) }
-            return sent.contains("PUB a 5\r\nhello\r\n")
-        }
-        #expect(sent.hasPrefix("SUB _INBOX."))
-        try await channel.close().get()
-        #expect(await connection.waitUntilClosed() == NATSError.closedByServer(nil))
-    }
-
-    @Test("A server may refuse all that it is sent before this side knows how much has left")
-    func refusedEarly() async throws {
-        let channel = try await channel()
-        let connecting = try await connecting(over: channel)
         try await channel.writeInbound(ByteBuffer(string: "INFO {\"server_id\":\"S\",\"headers\":true}\r\n"))
         _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
         try await channel.writeInbound(ByteBuffer(string: "PONG\r\n"))
@@ -72,15 +42,6 @@ struct ChannelConnectionTests {
         connection.core.release()
         try await channel.close().get()
         #expect(await connection.waitUntilClosed() == NATSError.closedByServer(nil))
-    }
-
-    @Test("A refused login closes the channel")
-    func refused() async throws {
-        let channel = try await channel()
-        let connecting = try await connecting(over: channel)
-        try await channel.writeInbound(ByteBuffer(string: "-ERR 'Authorization Violation'\r\n"))
-        await #expect(throws: NATSError.authorization(.violation)) { try await connecting.value }
-        #expect(!channel.isActive)
     }
 
     @Test("A channel that is closed already is no connection")

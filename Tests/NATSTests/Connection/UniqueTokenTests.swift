@@ -28,15 +28,4 @@ struct UniqueTokenTests {
             #expect(same < 10)
         }
     }
-
-    @Test("come from random words that are handed out once")
-    func words() {
-        var words = RandomWords()
-        let drawn = (0..<10_000).map { _ in words.next() }
-        #expect(Set(drawn).count == drawn.count && !drawn.contains(0))
-        for bit in 0..<64 {
-            let set = drawn.count { $0 >> UInt64(bit) & 1 == 1 }
-            #expect((4_500...5_500).contains(set))
-        }
-    }
 }

@@ -68,13 +68,6 @@ struct HeadersTests {
         #expect(read.headers.isEmpty)
     }
 
-    @Test("reads the fields below a status line")
-    func fieldsBelowStatus() {
-        let read = block("NATS/1.0 503\r\nNats-Subject: nobody.here\r\n\r\n")
-        #expect(read.status == 503)
-        #expect(read.headers["Nats-Subject"] == "nobody.here")
-    }
-
     @Test("leaves damaged lines out and keeps the rest")
     func damage() {
         let read = block("NATS/1.0\r\nno colon\r\n: no name\r\nA:1\r\n\r\nB :\t2 \t\r\nC: x\nlast: without end")

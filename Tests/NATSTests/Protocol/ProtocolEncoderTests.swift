@@ -88,25 +88,6 @@ struct ProtocolEncoderTests {
         #expect(written { ProtocolEncoder.writeUnsubscribe(sid: 3, after: 5, into: &$0) } == "UNSUB 3 5\r\n")
     }
 
-    @Test("appends frame to frame, so that the decoder's mirror image reads them all")
-    func manyFrames() {
-        var buffer = ByteBuffer()
-        for size in 0..<200 {
-            ProtocolEncoder.writePublish(
-                ByteBuffer(repeating: UInt8(size), count: size), subject: "s", reply: nil, into: &buffer)
-        }
-        // PUB differs from MSG by the missing subscription number alone.
-        let text = String(decoding: buffer.readableBytesView, as: Unicode.ASCII.self)
-        #expect(text.hasPrefix("PUB s 0\r\n\r\nPUB s 1\r\n"))
-        var rest = buffer
-        for size in 0..<200 {
-            #expect(rest.readString(length: "PUB s \(size)\r\n".utf8.count) == "PUB s \(size)\r\n")
-            #expect(rest.readBytes(length: size) == [UInt8](repeating: UInt8(size), count: size))
-            #expect(rest.readString(length: 2) == "\r\n")
-        }
-        #expect(rest.readableBytes == 0)
-    }
-
     @Test("logs in with every choice stated, as the server's defaults differ")
     func connectLine() {
         var request = ConnectRequest()

@@ -21,20 +21,6 @@ struct ServerInfoTests {
         #expect(read.account == "A1" && read.clientID == 5 && read.hasJetStream == true)
     }
 
-    @Test("names the cluster's servers, with IPv6 in brackets, and this client as the server sees it")
-    func cluster() throws {
-        let read = try info(
-            """
-            {"server_id":"N1","cluster":"C","client_id":7,"client_ip":"2001:db8::9","ldm":true,
-            "connect_urls":["10.0.0.1:4111","[2001:db8::1]:4112"]}
-            """)
-        #expect(read.cluster == "C" && read.clientID == 7 && read.clientAddress == "2001:db8::9")
-        #expect(read.connectURLs == ["10.0.0.1:4111", "[2001:db8::1]:4112"] && read.isLameDuck == true)
-        let known = ServerAddress(host: "broker.example", usesTLS: true)
-        let addresses = (read.connectURLs ?? []).compactMap { ServerAddress(discovered: $0, like: known) }
-        #expect(addresses.map(\.description) == ["tls://10.0.0.1:4111", "tls://[2001:db8::1]:4112"])
-    }
-
     @Test(
         "takes a number for the port that is one, and passes over what has another form",
         arguments: [
