@@ -148,31 +148,4 @@ struct KeyValueTests {
             for client in [client, bob] { await client.close() }
         }
     }
-
-    @Test("B52: a user may not empty, change or delete the bucket that all share", arguments: TestServers.all)
-    func walls(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let client = try network.client()
-            try await client.connect(timeLimit: 60)
-            try await client.put(key: "kept", value: .bool(true))
-            let alice = try await network.connect(as: "alice")
-            let stream = "KV_\(network.description.namespace)"
-            let calls = ["STREAM.PURGE", "STREAM.DELETE", "STREAM.UPDATE", "STREAM.MSG.DELETE", "CONSUMER.LIST"]
-            for call in calls {
-                await #expect(throws: NATSError.self, "\(call)") {
-                    try await alice.request(
-                        ByteBuffer(string: #"{"seq":1}"#), to: "\(UserPermissions.apiPrefix).\(call).\(stream)",
-                        timeout: .seconds(1))
-                }
-            }
-            await #expect(throws: NATSError.self) {
-                try await network.jetStream(alice).publish(
-                    ByteBuffer(string: "1"), to: "$KV.\(network.description.namespace).mine",
-                    headers: ["Nats-Rollup": "all"])
-            }
-            #expect(try await client.keys() == ["kept"])
-            await alice.close()
-            await client.close()
-        }
-    }
 }

@@ -35,6 +35,8 @@ struct PermissionTests {
             "STREAM.INFO.KV_relay_here", "STREAM.MSG.GET.KV_relay_here", "DIRECT.GET.KV_relay_here",
             "STREAM.PURGE.KV_relay_here", "CONSUMER.CREATE.KV_relay_here.c", "CONSUMER.NAMES.KV_relay_here",
             "CONSUMER.CREATE.KV_relay_here.c.$KV.relay_here.bob.d.secret.x",
+            "STREAM.PURGE.KV_local", "STREAM.DELETE.KV_local", "STREAM.UPDATE.KV_local", "STREAM.MSG.DELETE.KV_local",
+            "CONSUMER.LIST.KV_local",
         ]
         return own + (bob + shared + buckets).map { "net.API.\($0)" } + [
             "\(hash).secret.x", "relay.postbox.bob.list", "relay.streams.bob", "relay.control.bob", "_INBOX_bob.x",

@@ -149,22 +149,4 @@ struct PresenceBucketTests {
             await bob.close()
         }
     }
-
-    @Test("A grant that is narrowed ends the readers of who is there, too", arguments: TestServers.all)
-    func narrowed(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let alice = try await network.connect(as: "alice")
-            for (name, topic) in [("lost", "secret.>"), ("kept", "chat.>")] {
-                try await network.jetStream(alice).createConsumer(
-                    ConsumerConfiguration(name: name, filter: "$KV.relay_here.*.*.\(topic)", isDurable: true),
-                    in: PresenceBucket.stream)
-            }
-            try await NetworkAdministrator(directory: network.directory).grant(
-                user: "alice", rights: RightsChange(topics: ["chat.>"]))
-            let keeper = try await network.connectAsNetwork()
-            #expect(try await JetStream.patient(keeper).consumers(in: PresenceBucket.stream).map(\.name) == ["kept"])
-            await keeper.close()
-            await alice.close()
-        }
-    }
 }

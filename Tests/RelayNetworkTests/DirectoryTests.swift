@@ -78,13 +78,19 @@ struct DirectoryTests {
         #expect(Set(identities.map(\.2.jwt)).count == 1)
     }
 
-    @Test("Nothing in the folder can be read by others")
-    func modes() throws {
+    @Test("Nothing in the folder can be read by others, nor what an administrator writes")
+    func modes() async throws {
         let folder = try TemporaryDirectory()
         let directory = NetworkDirectory(path: folder.path + "/local")
         _ = try directory.credentials(for: "alice")
+        let administrator = NetworkAdministrator(directory: directory)
+        try await administrator.ban(user: "alice")
+        try await administrator.blockApplication()
+        #expect(directory.isBlocked)
         let names = try FileManager.default.subpathsOfDirectory(atPath: directory.path)
-        #expect(names.contains("users/alice.creds") && names.contains("keys/operator.nk"))
+        for name in ["users/alice.creds", "users/alice.json", "keys/operator.nk", "keys/account.jwt", "blocked"] {
+            #expect(names.contains(name), "\(name)")
+        }
         for path in names.map({ "\(directory.path)/\($0)" }) + [directory.path] {
             var status = stat()
             #expect(stat(path, &status) == 0)

@@ -39,6 +39,24 @@ struct UserKeyTests {
         }
     }
 
+    @Test("Acts on strangers, and reasons that would do something to a screen, are refused")
+    func refusals() async throws {
+        let (folder, administrator) = try network()
+        _ = try await administrator.add(user: "alice")
+        let stranger = NetworkError.unknownUser("nobody")
+        await #expect(throws: stranger) { try await administrator.kick(user: "nobody") }
+        await #expect(throws: stranger) { try await administrator.ban(user: "nobody") }
+        await #expect(throws: stranger) { try await administrator.unban(user: "nobody") }
+        await #expect(throws: NetworkError.invalidUserName("a.b")) { try await administrator.ban(user: "a.b") }
+        for reason in ["two\nlines", "\u{1B}[2J", "\u{202E}x", String(repeating: "x", count: 1_025)] {
+            await #expect(throws: NetworkError.invalidReason) {
+                try await administrator.ban(user: "alice", reason: reason)
+            }
+        }
+        #expect(try administrator.directory.standing(of: "alice") == UserStanding())
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("A ban and a revocation are in the log with whom they concern, and no reason or secret is")
     func log() async throws {
         let folder = try TemporaryDirectory()
@@ -153,8 +171,13 @@ struct UserKeyTests {
         #expect(
             refusal.description == "The access of alice has ended: it held until 1970-01-01T00:00:01.000Z. "
                 + "`parley network user expire alice 30d` extends it.")
-        _ = try await administrator.add(user: "alice", expires: Self.distant)
+        _ = try await administrator.add(
+            user: "alice", rights: RightsChange(topics: ["chat.>"]), expires: Self.distant)
         _ = try await administrator.makeKey(of: "alice")
+        // Made again without them, she keeps her topics and her end.
+        _ = try await administrator.add(user: "alice")
+        let kept = try administrator.directory.knownRecord(of: alice)
+        #expect(kept.rights == AccessRights(topics: ["chat.>"]) && kept.expires == Self.distant)
         withExtendedLifetime(folder) {}
     }
 

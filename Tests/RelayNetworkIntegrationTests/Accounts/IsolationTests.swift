@@ -262,8 +262,10 @@ struct IsolationTests {
         }
     }
 
-    @Test("A letter's sender is whom the server saw, whatever the letter says", arguments: TestServers.all)
-    func senders(server: String) async throws {
+    @Test(
+        "A letter's sender is whom the server saw, and a list of all keys cannot be erased by the owner of one",
+        arguments: TestServers.all)
+    func forgeries(server: String) async throws {
         try await IsolationScene.run(server) { scene in
             let forged = #"{"id":"f","createdAt":1,"from":"carol","message":"believe me"}"#
             _ = try await scene.network.jetStream(scene.alice).publish(
@@ -274,12 +276,7 @@ struct IsolationTests {
             #expect(letters.map(\.from) == ["~parley", "alice"])
             #expect(letters.last?.message == "believe me")
             await client.close()
-        }
-    }
 
-    @Test("A list of all keys cannot be erased by the owner of one", arguments: TestServers.all)
-    func rollups(server: String) async throws {
-        try await IsolationScene.run(server) { scene in
             let bucket = try KeyValueBucket("local", scene.network.jetStream(scene.bob))
             try await bucket.put(ByteBuffer(string: "kept"), for: "bobs")
             for (subject, connection) in [

@@ -137,53 +137,6 @@ struct AdministratorTests {
             }
         }
     }
-
-    @Test("Other causes reach the user as they are; strangers and bad words are refused", arguments: TestServers.all)
-    func causes(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let client = try await HeardClient("alice", on: network)
-            let message = ControlMessage(kind: .code(31_025), reason: "too many", device: "phone")
-            try await network.administrator.send(message, to: "alice")
-            #expect(try await client.message(for: "alice", on: network) == message)
-            await client.connection.close()
-            let administrator = network.administrator
-            let stranger = NetworkError.unknownUser("nobody")
-            await #expect(throws: stranger) { try await administrator.kick(user: "nobody") }
-            await #expect(throws: stranger) { try await administrator.ban(user: "nobody") }
-            await #expect(throws: stranger) { try await administrator.unban(user: "nobody") }
-            await #expect(throws: stranger) { try await administrator.send(message, to: "nobody") }
-            await #expect(throws: NetworkError.invalidUserName("a.b")) { try await administrator.ban(user: "a.b") }
-            for reason in ["two\nlines", "\u{1B}[2J", "\u{202E}x", String(repeating: "x", count: 1_025)] {
-                await #expect(throws: NetworkError.invalidReason) {
-                    try await administrator.ban(user: "alice", reason: reason)
-                }
-            }
-            #expect(try network.directory.standing(of: "alice") == UserStanding())
-        }
-    }
-
-    @Test("A member cannot speak with the administrator's voice", arguments: TestServers.all)
-    func forgery(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let client = try await HeardClient("alice", on: network)
-            let mallory = try await network.connect(as: "mallory")
-            let forged = try ControlMessage(kind: .banned).encoded(
-                for: "alice", signedBy: .generate(.account), at: NetworkAdministrator.now)
-            await #expect(throws: NATSError.publishNotPermitted(subject: "relay.control.alice")) {
-                _ = try await mallory.request(ByteBuffer(bytes: forged), to: "relay.control.alice")
-            }
-            // A sender that gets it there by another way still has no proof.
-            let sender = try await network.connect(
-                NetworkIdentity.open(in: network.directory).issuer.issue(name: "x"))
-            try sender.publish(forged, to: "relay.control.alice")
-            await #expect(throws: RelayError.invalidMessage("the control message is signed by a stranger")) {
-                _ = try await client.message(for: "alice", on: network)
-            }
-            await sender.close()
-            await mallory.close()
-            await client.connection.close()
-        }
-    }
 }
 
 @Suite("Administrator: what stays", .realProcesses)
@@ -266,24 +219,6 @@ struct AdministratorStateTests {
             }
         }
     }
-
-    @Test("Nothing that an administrator writes can be read by others")
-    func modes() async throws {
-        let folder = try TemporaryFolder()
-        _ = try folder.network.credentials(for: "alice")
-        let administrator = NetworkAdministrator(directory: folder.network)
-        try await administrator.ban(user: "alice")
-        try await administrator.blockApplication()
-        for name in ["users/alice.json", "keys/account.jwt", "blocked", "administration.lock"] {
-            var status = stat()
-            #expect(stat("\(folder.network.path)/\(name)", &status) == 0, "\(name)")
-            #expect(status.st_mode & 0o077 == 0, "\(name)")
-        }
-        try await administrator.unblockApplication()
-        try await administrator.unban(user: "alice")
-        #expect(try folder.network.standing(of: "alice") == UserStanding())
-        #expect(!folder.network.isBlocked)
-    }
 }
 
 @Suite("Administrator: the whole application", .realProcesses)
@@ -356,18 +291,6 @@ struct ApplicationBlockTests {
         try await act
     }
 
-    @Test("Blocks in quick succession each hold and are each lifted", arguments: TestServers.all)
-    func quickBlocks(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let alice = try network.directory.credentials(for: "alice")
-            for _ in 0..<RestartPolicy().maximumShortLives {
-                try await network.administrator.blockApplication()
-                try await network.administrator.unblockApplication()
-            }
-            #expect(try await network.admits(alice))
-        }
-    }
-
     @Test("A login that the server leaves unanswered is tried once more", arguments: TestServers.all)
     func unansweredLogin(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
@@ -379,26 +302,6 @@ struct ApplicationBlockTests {
             // One more asks whether the silent server waits for TLS.
             #expect(proxy.statistics.acceptedConnections == 3)
             await proxy.close()
-        }
-    }
-
-    @Test("A block holds through a restart, which clients learn from the server itself", arguments: TestServers.all)
-    func blockedRestart(server: String) async throws {
-        let folder = try TemporaryFolder()
-        let alice = try folder.network.credentials(for: "alice")
-        try await TestNetwork.run(server: server, in: folder) { network in
-            let client = try await network.connect(alice)
-            _ = try await network.jetStream(client).publish(
-                ByteBuffer(string: "kept"), to: "\(network.description.hash).a")
-            await client.close()
-        }
-        try await NetworkAdministrator(directory: folder.network).blockApplication()
-        try await TestNetwork.run(server: server, in: folder) { network in
-            #expect(try await !network.admits(alice))
-            try await network.administrator.unblockApplication()
-            let client = try await network.connect(alice)
-            #expect(try await network.jetStream(client).streamInfo("local_stream").state.messages == 1)
-            await client.close()
         }
     }
 }

@@ -8,50 +8,56 @@ import Testing
 /// What a client makes of the administrator's acts.
 @Suite("Network: the administrator's acts, as a client sees them", .realProcesses)
 struct AdministratorReasonTests {
-    /// Runs an act while alice is connected, and returns her last status and her events.
-    private func act(
-        on server: String, _ act: @Sendable (NetworkAdministrator) async throws -> Void,
-        afterwards: @Sendable (TestNetwork, RelayClient) async throws -> Void = { _, _ in }
-    ) async throws -> ConnectionStatus {
+    /// An act on a user, and what that user's client says of it.
+    private struct Act: Sendable {
+        let reason: ConnectionReason
+        let words: String
+        let nexconn: Int
+        let rongCloud: Int
+        let perform: @Sendable (NetworkAdministrator, String) async throws -> Void
+
+        static let all = [
+            Act(
+                reason: .kicked(by: "root", reason: "maintenance"), words: "Disconnected by root (maintenance).",
+                nexconn: 6, rongCloud: 31_010, perform: { try await $0.kick(user: $1, reason: "maintenance") }),
+            Act(
+                reason: .banned("spam"), words: "This user is banned (spam). Ask the network's administrator.",
+                nexconn: 16, rongCloud: 31_009, perform: { try await $0.ban(user: $1, reason: "spam") }),
+            Act(
+                reason: .deactivated("left the company"),
+                words: "This account was deactivated (left the company). Ask the network's administrator.",
+                nexconn: 19, rongCloud: 31_029,
+                perform: { try await $0.deactivate(user: $1, reason: "left the company") }),
+            Act(
+                reason: .appBlocked("closed for today"),
+                words: "This application is blocked on the network (closed for today). "
+                    + "Ask the network's administrator.",
+                nexconn: 11, rongCloud: 31_008,
+                perform: { network, _ in try await network.blockApplication(reason: "closed for today") }),
+        ]
+    }
+
+    @Test(
+        "B17 a client leaves for the reason that it was sent, and comes back where nothing keeps it out",
+        arguments: TestServers.all)
+    func acts(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
-            let client = try network.client()
-            let journal = Journal(client)
-            try await client.connect()
-            try await act(NetworkAdministrator(directory: network.directory, name: "root"))
-            let status = try await journal.end()
-            try await journal.heard([.connected, .disconnected])
-            try await afterwards(network, client)
-            await client.close()
-            return status
+            for (number, act) in Act.all.enumerated() {
+                let user = "user\(number)"
+                let client = try network.client(as: user)
+                let journal = Journal(client)
+                try await client.connect(timeLimit: 60)
+                try await act.perform(network.administrator, user)
+                let status = try await journal.end()
+                #expect(status.reason == act.reason && status.reason?.isFinal == true)
+                #expect(status.reason?.words == act.words)
+                #expect(NexconnConnectionStatus(status).rawValue == act.nexconn)
+                #expect(RongCloudCode(status)?.rawValue == act.rongCloud)
+                try await journal.heard([.connected, .disconnected])
+                if case .kicked = act.reason { try await client.connect(timeLimit: 60) }
+                await client.close()
+            }
         }
-    }
-
-    @Test("B17 a kicked client knows by whom and stays out until somebody connects it", arguments: TestServers.all)
-    func kicked(server: String) async throws {
-        let status = try await act(on: server) {
-            try await $0.kick(user: "alice", reason: "maintenance")
-        } afterwards: { _, client in
-            try await client.connect(timeLimit: 60)
-            #expect(client.status.state == .connected)
-        }
-        #expect(status.reason == .kicked(by: "root", reason: "maintenance"))
-        #expect(status.reason?.words == "Disconnected by root (maintenance).")
-        #expect(NexconnConnectionStatus(status).rawValue == 6)
-        #expect(RongCloudCode(status)?.rawValue == 31_010)
-    }
-
-    @Test("B17 B60 a banned client knows why, at its next login too", arguments: TestServers.all)
-    func banned(server: String) async throws {
-        let status = try await act(on: server) {
-            try await $0.ban(user: "alice", reason: "spam")
-        } afterwards: { network, client in
-            await #expect(throws: RelayError.connection(.banned("spam"))) { try await client.connect() }
-            try await NetworkAdministrator(directory: network.directory).unban(user: "alice")
-            try await client.connect(timeLimit: 60)
-        }
-        #expect(status.reason == .banned("spam"))
-        #expect(NexconnConnectionStatus(status).rawValue == 16)
-        #expect(RongCloudCode(status)?.rawValue == 31_009)
     }
 
     @Test("B17 B60 a client that missed the administrator's word hears it at the door", arguments: TestServers.all)
@@ -66,42 +72,24 @@ struct AdministratorReasonTests {
         }
     }
 
-    @Test("B17 a deactivated user's client says so, and why", arguments: TestServers.all)
-    func deactivated(server: String) async throws {
-        let status = try await act(on: server) { try await $0.deactivate(user: "alice", reason: "left the company") }
-        #expect(status.reason == .deactivated("left the company"))
-        #expect(
-            status.reason?.words
-                == "This account was deactivated (left the company). Ask the network's administrator.")
-        #expect(NexconnConnectionStatus(status).rawValue == 19)
-        #expect(RongCloudCode(status)?.rawValue == 31_029)
-    }
-
-    @Test("B17 a blocked application ends every client, which says why", arguments: TestServers.all)
-    func applicationBlocked(server: String) async throws {
-        let status = try await act(on: server) { try await $0.blockApplication(reason: "closed for today") }
-        #expect(status.reason == .appBlocked("closed for today"))
-        #expect(
-            status.reason?.words
-                == "This application is blocked on the network (closed for today). Ask the network's administrator.")
-        #expect(NexconnConnectionStatus(status).rawValue == 11)
-        #expect(RongCloudCode(status)?.rawValue == 31_008)
-    }
-
-    @Test(
-        "Causes that only a vendor's network has arrive by a control message",
-        arguments: [
-            (31_028, ConnectionReason.proxyUnavailable(""), 17), (34_245, .proxyUnavailable(""), 17),
-            (-1, .unknown(-1), -1), (31_004, .authenticationFailed(""), 15), (31_002, .invalidCredentials(""), 15),
-            (4_711, .unknown(4_711), 4_711),
-            (19, .deactivated(nil), 19), (16, .banned(nil), 16),
-        ])
-    func codes(code: Int, reason: NATS.ConnectionReason, nexconn: Int) async throws {
-        let status = try await act(on: TestServers.all[0]) {
-            try await $0.send(ControlMessage(kind: .code(code)), to: "alice")
+    @Test("Causes that only a vendor's network has arrive by a control message")
+    func codes() async throws {
+        let causes: [(code: Int, reason: ConnectionReason, nexconn: Int)] = [
+            (31_028, .proxyUnavailable(""), 17), (34_245, .proxyUnavailable(""), 17), (-1, .unknown(-1), -1),
+            (31_004, .authenticationFailed(""), 15), (31_002, .invalidCredentials(""), 15),
+            (4_711, .unknown(4_711), 4_711), (19, .deactivated(nil), 19), (16, .banned(nil), 16),
+        ]
+        try await TestNetwork.run(server: TestServers.all[0]) { network in
+            for (code, reason, nexconn) in causes {
+                let client = try network.client()
+                let journal = Journal(client)
+                try await client.connect(timeLimit: 60)
+                try await network.administrator.send(ControlMessage(kind: .code(code)), to: "alice")
+                let status = try await journal.end()
+                #expect(status.reason == reason && NexconnConnectionStatus(status).rawValue == nexconn, "\(code)")
+                await client.close()
+            }
         }
-        #expect(status.reason == reason)
-        #expect(NexconnConnectionStatus(status).rawValue == nexconn)
     }
 
     @Test("A member of the network cannot end another one's session", arguments: TestServers.all)
