@@ -31,8 +31,28 @@ struct InvitedTests {
         }
     }
 
+    /// The credentials in it are for the exchange alone.
+    private func expectWalls(of invitation: Invitation, on network: TestNetwork) async throws {
+        let stranger = try await network.connect(invitation.credentials, inboxPrefix: Invitation.inboxPrefix)
+        for subject in [
+            "\(network.description.hash).chat.a", "relay.postbox.alice.list", "net.API.STREAM.INFO.PB_alice",
+            "relay.enrol.bob", "accounts.user.get_namespace",
+        ] {
+            await #expect(throws: NATSError.publishNotPermitted(subject: subject), "\(subject)") {
+                _ = try await stranger.ask(to: subject)
+            }
+        }
+        for subject in ["_INBOX.>", "_INBOX_alice.>", "relay.control.alice", "\(network.description.hash).>"] {
+            let subscription = try stranger.subscribe(to: subject)
+            await #expect(throws: NATSError.subscribeNotPermitted(subject: subject), "\(subject)") {
+                for try await _ in subscription {}
+            }
+        }
+        await stranger.close()
+    }
+
     @Test(
-        "Who has one gets credentials that nobody else has, once; who has a void one is told why",
+        "Who has one gets credentials that nobody else has, once and for that alone; who has a void one is told why",
         arguments: TestServers.all)
     func accepted(server: String) async throws {
         try await run(server) { network, authority in
@@ -41,6 +61,7 @@ struct InvitedTests {
             let invitation = try await administrator.invite(
                 user: "alice", rights: RightsChange(topics: ["chat.>"]), expires: end)
             #expect(invitation.servers == [network.description.url] && invitation.authority != nil)
+            try await expectWalls(of: invitation, on: network)
             // As it is handed over.
             let received = try Invitation(parsing: invitation.text())
             let credentials = try await received.accept(authorityFile: authority, timeout: .seconds(60))
@@ -62,31 +83,6 @@ struct InvitedTests {
             }
             try await administrator.ban(user: "alice")
             #expect(await failure(third, authority) == .invitation(.refused))
-        }
-    }
-
-    @Test("The credentials in it are for the exchange alone", arguments: TestServers.all)
-    func walls(server: String) async throws {
-        try await run(server) { network, _ in
-            _ = try network.directory.credentials(for: "alice")
-            let invitation = try await NetworkAdministrator(directory: network.directory).invite(
-                user: "alice", expires: NetworkAdministrator.now + 3_600)
-            let stranger = try await network.connect(invitation.credentials, inboxPrefix: Invitation.inboxPrefix)
-            for subject in [
-                "\(network.description.hash).chat.a", "relay.postbox.alice.list", "net.API.STREAM.INFO.PB_alice",
-                "relay.enrol.bob", "accounts.user.get_namespace",
-            ] {
-                await #expect(throws: NATSError.publishNotPermitted(subject: subject), "\(subject)") {
-                    _ = try await stranger.ask(to: subject)
-                }
-            }
-            for subject in ["_INBOX.>", "_INBOX_alice.>", "relay.control.alice", "\(network.description.hash).>"] {
-                let subscription = try stranger.subscribe(to: subject)
-                await #expect(throws: NATSError.subscribeNotPermitted(subject: subject), "\(subject)") {
-                    for try await _ in subscription {}
-                }
-            }
-            await stranger.close()
         }
     }
 }

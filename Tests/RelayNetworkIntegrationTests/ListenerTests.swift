@@ -18,7 +18,7 @@ struct ListenerTests {
     }
 
     @Test(
-        "The host, users and the administrator reach it by TLS, whatever name its certificate has",
+        "The host, users and the administrator reach it by TLS, whatever name its certificate has, and no stranger does",
         arguments: TestServers.all, ["server", "other"])
     func secured(server: String, certificate: String) async throws {
         let folder = try TemporaryFolder()
@@ -36,33 +36,22 @@ struct ListenerTests {
             #expect(try await administrator.kick(user: "alice") == 1)
             _ = await alice.waitUntilClosed()
             #expect(try await network.directory.running()?.listens == network.description.listens)
-            // It runs, so it cannot begin to listen elsewhere.
-            await #expect(throws: NetworkError.self) {
-                try await NetworkControl.start(
-                    directory: network.directory, listener: NetworkListener(listen: "127.0.0.1:7000"), hostCommand: [])
-            }
-            #expect(try network.directory.listener() == listener)
-        }
-    }
-
-    @Test("A stranger who does not know its authority is refused, and is not spoken to in clear")
-    func stranger() async throws {
-        let folder = try TemporaryFolder()
-        try folder.network.prepare()
-        let listener = try listener("server")
-        try folder.network.keep(listener)
-        try await TestNetwork.run(server: TestServers.all[0], in: folder) { network in
+            // A stranger who does not know its authority is refused, and is not spoken to in clear.
             let credentials = try network.directory.credentials(for: "alice")
-            for address in [
-                ServerAddress(host: "127.0.0.1", port: listener.port, usesTLS: true),
-                ServerAddress(host: "127.0.0.1", port: listener.port),
-            ] {
+            for usesTLS in [true, false] {
+                let address = ServerAddress(host: "127.0.0.1", port: listener.port, usesTLS: usesTLS)
                 let error = await #expect(throws: NATSError.self) {
                     let options = ConnectOptions(authentication: .init(credentials), connectTimeout: .seconds(60))
                     await (try NATSConnection.connect(to: address, options: options)).close()
                 }
                 #expect("\(error.map { "\($0)" } ?? "")".contains("no authority that this computer trusts"))
             }
+            // It runs, so it cannot begin to listen elsewhere.
+            await #expect(throws: NetworkError.self) {
+                try await NetworkControl.start(
+                    directory: network.directory, listener: NetworkListener(listen: "127.0.0.1:7000"), hostCommand: [])
+            }
+            #expect(try network.directory.listener() == listener)
         }
     }
 

@@ -74,43 +74,4 @@ struct TokenTests {
             }
         }
     }
-
-    /// Issues tokens to a client. A busy machine may be slower than a short life: until the client is connected, each
-    /// next one lasts longer.
-    private struct Issuer: Sendable {
-        let administrator: NetworkAdministrator
-        let asked = Box(0)
-        let isConnected = Box(false)
-
-        func token() async throws -> String {
-            let life: Int64 = isConnected.value ? 3_600 : 8 << Int64(min(asked.value, 6))
-            asked.value += 1
-            return try await administrator.makeToken(of: "alice", expires: NetworkAdministrator.now + life).token
-        }
-
-        func credentials() throws(RelayError) -> RelayCredentials {
-            try .accessTokens(from: { try await token() })
-        }
-    }
-
-    @Test(
-        "B58 a token that ends in the middle of a session is renewed once, and no loop begins",
-        arguments: TestServers.all)
-    func renewed(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            _ = try network.directory.credentials(for: "alice")
-            let issuer = Issuer(administrator: network.administrator)
-            let client = try network.client(credentials: issuer.credentials())
-            let journal = Journal(client)
-            try await client.connect(timeLimit: 120)
-            issuer.isConnected.value = true
-            let asked = issuer.asked.value
-            try await journal.status("the second connection") { $0.state == .connected && $0.recoveries == 1 }
-            #expect(journal.statuses.contains { $0.state == .reconnecting && $0.reason == .tokenExpired })
-            _ = try await client.send(topic: "chat.a", message: "after", timeout: .seconds(60))
-            #expect(issuer.asked.value == asked + 1)
-            try await journal.heard([.connected, .reconnecting, .reconnected])
-            await client.close()
-        }
-    }
 }

@@ -24,13 +24,35 @@ struct OutageTests {
         _ body: @Sendable (TestNetwork, FaultProxy, RelayClient, Journal) async throws -> Void
     ) async throws {
         try await TestNetwork.run(server: server) { network in
-            let proxy = try await FaultProxy.start(target: network.address)
-            let client = try network.client(server: proxy.address, change)
-            let journal = Journal(client)
-            try await body(network, proxy, client, journal)
-            await client.close()
-            await proxy.close()
-            #expect(journal.illegalEdges.isEmpty)
+            try await behindProxy(network, change) { proxy, client, journal in
+                try await body(network, proxy, client, journal)
+            }
+        }
+    }
+
+    private func behindProxy(
+        _ network: TestNetwork, _ change: (inout RelayConfiguration) -> Void = { _ in },
+        _ body: (FaultProxy, RelayClient, Journal) async throws -> Void
+    ) async throws {
+        let proxy = try await FaultProxy.start(target: network.address)
+        let client = try network.client(server: proxy.address, change)
+        let journal = Journal(client)
+        try await body(proxy, client, journal)
+        await client.close()
+        await proxy.close()
+        #expect(journal.illegalEdges.isEmpty)
+    }
+
+    /// Runs a client behind a proxy for each of the rounds, all on one network.
+    private func behindProxy<Round: Sendable>(
+        for rounds: [Round], _ body: @Sendable (Round, FaultProxy, RelayClient, Journal) async throws -> Void
+    ) async throws {
+        try await TestNetwork.run(server: TestServers.all[0]) { network in
+            for round in rounds {
+                try await behindProxy(network) { proxy, client, journal in
+                    try await body(round, proxy, client, journal)
+                }
+            }
         }
     }
 
@@ -93,16 +115,6 @@ struct OutageTests {
         }
     }
 
-    @Test("B20 a server that falls silent is left, whether or not bytes still reach it", arguments: TestServers.all)
-    func halfBlackhole(server: String) async throws {
-        try await behindProxy(server, Self.quick) { _, proxy, client, journal in
-            try await client.connect()
-            try await proxy.set(.blackhole(.fromServer), on: .present)
-            try await journal.status("the loss") { $0.state == .reconnecting }
-            try await journal.status("the return") { $0.state == .connected && $0.recoveries == 1 }
-        }
-    }
-
     @Test("B25 a probe finds a dead link at once when the focus returns")
     func probe() async throws {
         try await behindProxy(
@@ -148,9 +160,9 @@ struct OutageTests {
         }
     }
 
-    @Test("B8 a peer that accepts and stays silent costs the time limit and no more", arguments: [true, false])
-    func silent(isRefused: Bool) async throws {
-        try await behindProxy(TestServers.all[0]) { _, proxy, client, journal in
+    @Test("B8 a peer that refuses, or accepts and stays silent, costs the time limit and no more")
+    func silent() async throws {
+        try await behindProxy(for: [true, false]) { isRefused, proxy, client, journal in
             try await proxy.set(isRefused ? .refuse : .silent)
             let begin = ContinuousClock.now
             await #expect {
@@ -179,10 +191,10 @@ struct OutageTests {
         }
     }
 
-    @Test(
-        "A half-closed connection is left from either side", arguments: [FaultProxy.Direction.fromClient, .fromServer])
-    func halfClose(direction: FaultProxy.Direction) async throws {
-        try await behindProxy(TestServers.all[0]) { _, proxy, client, journal in
+    @Test("A half-closed connection is left from either side")
+    func halfClose() async throws {
+        let directions = [FaultProxy.Direction.fromClient, .fromServer]
+        try await behindProxy(for: directions) { direction, proxy, client, journal in
             try await client.connect()
             await proxy.halfClose(direction)
             try await journal.status("the return") { $0.state == .connected && $0.recoveries == 1 }
@@ -218,11 +230,10 @@ struct OutageTests {
         }
     }
 
-    @Test(
-        "B16 disconnect is final from every state, mid-dial and mid-backoff too",
-        arguments: [FaultProxy.Fault.silent, .refuse, .passThrough])
-    func disconnectAnywhere(fault: FaultProxy.Fault) async throws {
-        try await behindProxy(TestServers.all[0]) { _, proxy, client, journal in
+    @Test("B16 disconnect is final from every state, mid-dial and mid-backoff too")
+    func disconnectAnywhere() async throws {
+        let faults = [FaultProxy.Fault.silent, .refuse, .passThrough]
+        try await behindProxy(for: faults) { fault, proxy, client, journal in
             try await proxy.set(fault)
             let connecting = Task { () -> RelayError? in
                 do throws(RelayError) { try await client.connect() } catch { return error }

@@ -291,39 +291,4 @@ struct FaultServerTests {
         await proxy.close()
         server.close()
     }
-
-    @Test("A client meets refusal, silence and a cut as what they are", arguments: NATSServerProcess.binaries)
-    func faults(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(binary, jetStream: false)
-        let proxy = try await FaultProxy.start(target: ServerAddress(host: "127.0.0.1", port: server.port))
-        let connection = try await NATSConnection.connect(
-            to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
-        try await proxy.set(.refuse)
-        await proxy.cut()
-        #expect(await connection.waitUntilClosed() != nil)
-        await #expect(throws: NATSError.connectionRefused("\(proxy.address)")) {
-            _ = try await NATSConnection.connect(
-                to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
-        }
-        try await proxy.set(.silent)
-        do {
-            _ = try await NATSConnection.connect(
-                to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(1)))
-            Issue.record("a silent server completes no login")
-        } catch {
-            guard case .timeout = error else {
-                Issue.record("\(error)")
-                return
-            }
-        }
-        try await proxy.set(.passThrough)
-        let again = try await NATSConnection.connect(
-            to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
-        try await proxy.set(.blackhole(.fromServer))
-        await #expect(throws: NATSError.self) { try await again.flush(timeout: .seconds(1)) }
-        #expect(again.isOpen)
-        await again.close()
-        await proxy.close()
-        server.close()
-    }
 }
