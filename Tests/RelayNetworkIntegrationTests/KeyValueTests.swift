@@ -1,6 +1,4 @@
 import NATS
-import NIOCore
-import Platform
 import Relay
 import TestSupport
 import Testing
@@ -63,89 +61,6 @@ struct KeyValueTests {
             #expect(try await alice.history(ofKey: "room/1.color").map(\.stored) == [nil])
             #expect(try await alice.keys(matching: "room/1.*") == [])
             for client in [alice, bob] { await client.close() }
-        }
-    }
-
-    @Test(
-        "B32 B52: what is put without a connection outlives the client, and is there once after the next start",
-        arguments: TestServers.all)
-    func waiting(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let folder = try TemporaryDirectory("keys")
-            let entries = (0..<11).map { (key: "many.\($0)", value: MessageValue.int(Int64($0))) }
-            func leave() async throws {
-                let client = try network.client { $0.store = .file(folder.path("alice.sqlite")) }
-                try await client.connect(timeLimit: 60)
-                try await client.put(key: "gone", value: .bool(true))
-                await client.disconnect()
-                #expect(try await client.put(key: "room/1.color", value: .string("red")) == nil)
-                #expect(try await client.put(key: "room/1.color", value: .string("blue")) == nil)
-                #expect(try await client.delete(key: "gone") == false)
-                #expect(try await client.put(entries).waiting.count == 11)
-                await #expect(throws: RelayError.needsConnection("Setting the key gone at a revision")) {
-                    try await client.put(key: "gone", value: .null, revision: 1)
-                }
-            }
-            try await leave()
-            let bob = try network.client(as: "bob")
-            try await bob.connect(timeLimit: 60)
-            #expect(try await bob.get(key: "room/1.color") == nil)
-            try await eventually("the end of the run") {
-                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-                return !names.contains { $0.contains(".run-") }
-            }
-
-            let client = try network.client { $0.store = .file(folder.path("alice.sqlite")) }
-            try await client.connect(timeLimit: 60)
-            #expect(try await bob.get(key: "room/1.color")?.value == .string("blue"))
-            #expect(try await bob.get(key: "gone") == nil)
-            #expect(try await bob.keys(matching: "many.*").count == 11)
-            // Fifteen changes: each of them once.
-            let next = try await bob.put(key: "last", value: .null)
-            #expect(next == 16)
-            #expect(try await client.notSent().isEmpty)
-            for client in [client, bob] { await client.close() }
-        }
-    }
-
-    @Test(
-        "B32 B52: what an earlier run may have stored is not put over what somebody has set since",
-        arguments: TestServers.all)
-    func overtaken(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let bob = try network.client(as: "bob")
-            try await bob.connect(timeLimit: 60)
-            let winner = try await bob.enqueue(key: "taken", value: .string("bob's"))
-                .receipt(within: .seconds(60)).sequence
-            // This one was stored, and the process ended before it knew.
-            let earlier = try network.client()
-            try await earlier.connect(timeLimit: 60)
-            let found = try await earlier.enqueue(key: "found", value: .int(1), id: "id-found")
-                .receipt(within: .seconds(60)).sequence
-            await earlier.close()
-
-            let folder = try TemporaryDirectory("keys")
-            let path = folder.path("alice.sqlite")
-            let store = try LocalStore.open(path)
-            let changes = ["taken", "found", "free"].map { key -> StoreChange in
-                let message = OutboxMessage(id: "id-\(key)", destination: .key(key), payload: [0x31])
-                return .outbox(KeptPublish(message: message, state: .sending, since: Timestamp(milliseconds: 5)))
-            }
-            try await store.commit(changes)
-            try await store.close()
-
-            let client = try network.client { $0.store = .file(path) }
-            try await client.connect(timeLimit: 60)
-            #expect(try await bob.get(key: "taken")?.value == .string("bob's"))
-            #expect(try await bob.get(key: "found")?.revision == found)
-            #expect(try await bob.get(key: "free")?.value == .int(1))
-            let kept = try await client.notSent()
-            #expect(kept.map(\.id) == ["id-taken"] && kept.map(\.destination) == [.key("taken")])
-            #expect(kept.first?.reason == RelayError.conflict(key: "taken", revision: winner).words)
-            // Who puts it again means it.
-            try await client.sendAgain(id: "id-taken")
-            try await eventually("the value") { try await bob.get(key: "taken")?.value == .int(1) }
-            for client in [client, bob] { await client.close() }
         }
     }
 }

@@ -138,7 +138,7 @@ struct PermissionTests {
         }
     }
 
-    @Test("Alice can do what is hers: topics granted, postbox, session key, key-value", arguments: TestServers.all)
+    @Test("Alice can do what is hers: topics granted, postbox, key-value", arguments: TestServers.all)
     func granted(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let hash = network.description.hash
@@ -187,13 +187,6 @@ struct PermissionTests {
             #expect(batch?.pending ?? 0 == 0)
             var letters = try own.orderedMessages(in: "PB_alice", filter: nil, from: .all).makeAsyncIterator()
             #expect(try await letters.next()?.sequence == 1)
-
-            let sessions = try KeyValueBucket(SessionBucket.name, own)
-            let revision = try await sessions.create(ByteBuffer(string: "1"), for: "alice")
-            try await sessions.update(ByteBuffer(string: "2"), for: "alice", revision: revision)
-            #expect(try await sessions.get("alice").map { String(buffer: $0.value) } == "2")
-            var changes = try sessions.watch("alice").makeAsyncIterator()
-            #expect(try await changes.next().map { String(buffer: $0.value) } == "2")
 
             let bucket = try KeyValueBucket(network.description.namespace, own)
             try await bucket.put(ByteBuffer(string: "v"), for: "k/1")

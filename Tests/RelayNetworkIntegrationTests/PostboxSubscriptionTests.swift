@@ -23,14 +23,6 @@ struct PostboxSubscriptionTests {
         return token
     }
 
-    /// How many readers the server has for a user's letters.
-    private func readers(of user: String, _ network: TestNetwork) async throws -> Int {
-        let connection = try await network.connectAsNetwork()
-        let count = try await JetStream.patient(connection).consumers(in: "PB_\(user)").count
-        await connection.close()
-        return count
-    }
-
     @Test(
         "B42 a subscription goes through an outage and the background, with each of the five words and each letter once",
         arguments: TestServers.all)
@@ -93,51 +85,6 @@ struct PostboxSubscriptionTests {
             #expect(letters.map { $0.from ?? "?" } == ["~parley", "bob"] && letters.last?.message == "welcome")
             await alice.close()
             await bob.close()
-        }
-    }
-
-    @Test(
-        "B42 a token that is cancelled or let go ends one subscription, and unsubscribeAll all, on the server too",
-        arguments: TestServers.all)
-    func unsubscribing(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let alice = try network.client()
-            try await alice.connect()
-            _ = try await alice.postboxes()
-            func post(_ text: String) async throws {
-                _ = try await alice.post(to: "alice", postbox: "personal", text: text, timeout: .seconds(60))
-            }
-            let heard = (0..<4).map { _ in TestSupport.Collected() }
-            var tokens: [SubscriptionToken] = []
-            for one in heard { tokens.append(try await subscribe(alice, one)) }
-            #expect(try await readers(of: "alice", network) == 4)
-            try await post("to all")
-            for one in heard {
-                try await eventually("the letter") { one.all.last == "alice to personal: to all" }
-            }
-            tokens[0].cancel()
-            tokens.remove(at: 1)
-            try await eventually("the end of two", deadline: .seconds(60)) {
-                try await readers(of: "alice", network) == 2
-            }
-            try await post("to two")
-            for one in heard[2...] {
-                try await eventually("the letter") { one.all.last == "alice to personal: to two" }
-            }
-            await alice.unsubscribeAll()
-            for one in heard {
-                try await eventually("the last word") { one.all.last == "disconnected" }
-            }
-            try await eventually("the end of all", deadline: .seconds(60)) {
-                try await readers(of: "alice", network) == 0
-            }
-            try await post("to nobody")
-            #expect(try await alice.countMessages() == ["personal": 4], "with the network's welcome")
-            let letters = heard.map { $0.all.filter { $0.hasPrefix("alice") }.count }
-            #expect(letters == [1, 1, 2, 2])
-            #expect(heard.allSatisfy { $0.all.last == "disconnected" })
-            withExtendedLifetime(tokens) {}
-            await alice.close()
         }
     }
 }

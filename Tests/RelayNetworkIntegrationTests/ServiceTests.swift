@@ -76,36 +76,6 @@ struct ServiceTests {
         }
     }
 
-    @Test("A page of letters is read without a consumer where the server gives batches", arguments: TestServers.all)
-    func batches(server: String) async throws {
-        struct Audit: Decodable { var subject: String }
-        try await TestNetwork.run(server: server) { network in
-            let keeper = try await network.connectAsNetwork()
-            let client = try network.client(as: "alice")
-            try await client.connect(timeLimit: 60)
-            _ = try await client.postboxes()
-            for number in 1...3 {
-                _ = try await client.post(
-                    to: "alice", postbox: "personal", text: "\(number)", timeout: .seconds(60))
-            }
-            let audits = try keeper.subscribe(to: "$JS.EVENT.ADVISORY.API")
-            try await keeper.flush()
-            let page = try await client.listMessages(limit: 10)
-            #expect(page.items.dropFirst().map(\.message) == ["1", "2", "3"] && page.nextToken == nil)
-            // What was made before it is heard of before it.
-            try await JetStream.patient(keeper).createConsumer(ConsumerConfiguration(name: "mark"), in: "PB_alice")
-            var made: [String] = []
-            for try await audit in audits {
-                let subject = try JSONDecoder().decode(Audit.self, from: Data(audit.bytes)).subject
-                if subject.hasPrefix("$JS.API.CONSUMER.CREATE.PB_alice.") { made.append(subject) }
-                if subject.hasSuffix(".mark") { break }
-            }
-            #expect(made.count == (keeper.info.isAtLeast(2, 11) ? 1 : 2), "\(made)")
-            await client.close()
-            await keeper.close()
-        }
-    }
-
     private func ask(
         _ verb: String, of user: String, _ connection: NATSConnection, _ request: PostboxRequest? = nil
     ) async throws -> PostboxReply {

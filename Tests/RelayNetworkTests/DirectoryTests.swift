@@ -78,7 +78,7 @@ struct DirectoryTests {
         #expect(Set(identities.map(\.2.jwt)).count == 1)
     }
 
-    @Test("Nothing in the folder can be read by others, nor what an administrator writes")
+    @Test("Nothing in the folder can be read by others")
     func modes() async throws {
         let folder = try TemporaryDirectory()
         let directory = NetworkDirectory(path: folder.path + "/local")

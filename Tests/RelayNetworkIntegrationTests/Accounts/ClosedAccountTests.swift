@@ -86,23 +86,6 @@ struct ClosedAccountTests {
         }
     }
 
-    @Test("B60 who has no place at the door comes again soon, and is told then", arguments: TestServers.all)
-    func occupied(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let client = try network.client()
-            let journal = Journal(client)
-            let credentials = try network.directory.credentials(for: "alice")
-            try await network.administrator.ban(user: "alice", reason: "spam")
-            let guests = [try await network.connect(credentials), try await network.connect(credentials)]
-            await #expect(throws: NATSError.self) { try await network.connect(credentials) }
-            await client.beginConnecting()
-            let waiting = try await journal.status("a wait") { $0.nextRetryAt != nil }
-            #expect(waiting.state == .connecting && waiting.reason?.words.contains("connections exceeded") == true)
-            for guest in guests { await guest.close() }
-            #expect(try await journal.end().reason == .banned("spam"))
-        }
-    }
-
     @Test(
         "B60 an act whose process was killed in the middle is finished by the host, while it runs and at its start",
         arguments: TestServers.all)

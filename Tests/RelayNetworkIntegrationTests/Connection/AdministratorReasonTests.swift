@@ -91,31 +91,4 @@ struct AdministratorReasonTests {
             }
         }
     }
-
-    @Test("A member of the network cannot end another one's session", arguments: TestServers.all)
-    func forged(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let client = try network.client()
-            try await client.connect()
-            // The service may publish anywhere, as JetStream does for any user who asks it; only the account's key is
-            // missing.
-            let identity = try NetworkIdentity.open(in: network.directory)
-            let service = try await network.connectAsNetwork()
-            let now = Int64(1_700_000_000)
-            let stranger = NKeyPair.generate(.account)
-            let message = ControlMessage(kind: .banned, reason: "because")
-            let subject = ControlMessage.subject(for: "alice")
-            try service.publish(Array(#"{"kind":"banned"}"#.utf8), to: subject)
-            try service.publish(message.encoded(for: "alice", signedBy: stranger, at: now), to: subject)
-            // For somebody else, and long ago.
-            try service.publish(message.encoded(for: "bob", signedBy: identity.signingKey, at: now), to: subject)
-            try service.publish(message.encoded(for: "alice", signedBy: identity.signingKey, at: now), to: subject)
-            try await service.flush()
-            _ = try await client.ping()
-            _ = try await client.ping()
-            #expect(client.status.state == .connected)
-            await client.close()
-            await service.close()
-        }
-    }
 }

@@ -63,19 +63,6 @@ struct CredentialReasonTests {
         throw TestFailure("no login was faster than its token")
     }
 
-    @Test("B5 a token that expires while connected ends the session", arguments: TestServers.all)
-    func expiresMeanwhile(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let (client, journal) = try await connected { lifetime in
-                try network.client(credentials: .accessToken(network.token(lifetime: lifetime)))
-            }
-            let status = try await journal.end()
-            #expect(status.reason == .tokenExpired)
-            try await journal.heard([.connected, .disconnected])
-            withExtendedLifetime(client) {}
-        }
-    }
-
     @Test("B5 a provider is asked once for a new token when the old one expires", arguments: TestServers.all)
     func renewed(server: String) async throws {
         try await TestNetwork.run(server: server) { network in

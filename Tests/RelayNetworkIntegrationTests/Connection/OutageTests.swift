@@ -160,37 +160,6 @@ struct OutageTests {
         }
     }
 
-    @Test("B8 a peer that refuses, or accepts and stays silent, costs the time limit and no more")
-    func silent() async throws {
-        try await behindProxy(for: [true, false]) { isRefused, proxy, client, journal in
-            try await proxy.set(isRefused ? .refuse : .silent)
-            let begin = ContinuousClock.now
-            await #expect {
-                // Long enough for the first dial to meet its cause.
-                try await client.connect(timeLimit: 10)
-            } throws: { error in
-                guard case .connection(.timeLimit(.seconds(10), let cause?))? = error as? RelayError else {
-                    return false
-                }
-                if case .unreachable = cause { return true }
-                if case .connectionLost = cause { return true }
-                return false
-            }
-            #expect(ContinuousClock.now - begin >= .seconds(10))
-            let status = try await journal.end()
-            #expect(NexconnConnectionStatus(status).rawValue == 14)
-            #expect(RongCloudCode(status)?.rawValue == 34_006)
-            // The fault keeps the end of a connection back.
-            try await proxy.set(.passThrough)
-            try await eventually("the end of the last dial") { proxy.statistics.openConnections == 0 }
-            let dials = proxy.statistics.acceptedConnections
-            await client.nudge()
-            #expect(client.status.state == .disconnected && proxy.statistics.acceptedConnections == dials)
-            // Another connect begins a new session.
-            try await client.connect(timeLimit: 60)
-        }
-    }
-
     @Test("A half-closed connection is left from either side")
     func halfClose() async throws {
         let directions = [FaultProxy.Direction.fromClient, .fromServer]
@@ -212,21 +181,6 @@ struct OutageTests {
             let texts = (1...20).map { "line \($0)" }
             for text in texts { try await client.publish(topic: "chat.slow", message: .string(text)) }
             try await heard.texts(texts)
-        }
-    }
-
-    @Test("B13 B14 RelayX's window ends in RECONN_FAILED and DISCONNECTED, by the clock")
-    func window() async throws {
-        let policy = ReconnectPolicy(schedule: [.milliseconds(100)], window: .seconds(2))
-        try await behindProxy(TestServers.all[0], { $0.reconnect = policy }) { _, proxy, client, journal in
-            try await client.connect()
-            try await proxy.set(.refuse)
-            await proxy.cut()
-            let status = try await journal.end()
-            #expect(status.reason == .windowExpired)
-            try await journal.heard([.connected, .reconnecting, .reconnectFailed, .disconnected])
-            #expect(SystemEvent(status) == .reconnectFailed)
-            #expect(RongCloudCode(status)?.rawValue == 31_000)
         }
     }
 
@@ -273,32 +227,6 @@ struct OutageTests {
             // The policy alone would wait for seven seconds.
             let back = try await journal.status("the return") { $0.state == .connected && $0.recoveries == 1 }
             #expect(back.recoveries == 1)
-        }
-    }
-
-    @Test("B9 the store is open before the first byte reaches the network")
-    func storeFirst() async throws {
-        let folder = try TemporaryDirectory()
-        let path = folder.url.appending(path: "stores/alice.sqlite").path
-        let wasThere = NIOLockedValueBox<[Bool]>([])
-        try await behindProxy(
-            TestServers.all[0],
-            {
-                $0.store = .file(path)
-                guard case .fixed(let addresses) = $0.servers else { return }
-                // The servers are asked for right before each dial.
-                $0.servers = .discovered { () throws(RelayError) in
-                    wasThere.withLockedValue { $0.append(FileManager.default.fileExists(atPath: path)) }
-                    return addresses
-                }
-            }
-        ) { _, proxy, client, _ in
-            var openings = client.storeOpenings.makeAsyncIterator()
-            #expect(proxy.statistics.acceptedConnections == 0)
-            try await client.connect()
-            let answers = wasThere.withLockedValue(\.self)
-            #expect(!answers.isEmpty && answers.allSatisfy(\.self), "\(answers)")
-            #expect(await openings.next() == LocalStore.Opening.made)
         }
     }
 }
