@@ -1,37 +1,14 @@
-import NATS
+import Foundation
 import NIOConcurrencyHelpers
 import NIOCore
 import TestSupport
 import Testing
 
+@testable import NATS
 @testable import Relay
 
 @Suite("Topics over a real server", .realProcesses)
 struct TopicTests {
-    @Test("B34 every kind of message arrives as it was sent", arguments: NATSServerProcess.binaries)
-    func everyKind(_ binary: NATSServerBinary) async throws {
-        let fixture = try await ClientFixture.start(binary)
-        let sender = try await fixture.client()
-        let receiver = try await fixture.client()
-        let received = Collector<TopicEvent>()
-        await received.start(try await receiver.messages(topic: "chat.*"))
-        try await received.wait(for: "the live subscription") { $0.contains(.live) }
-        let kinds: [MessageValue] = [
-            ["a": 1, "nested": ["b": [true, nil, 2.5]]], "text", 42, -7, 2.5, true, nil, [1, "two", [3]],
-            "{\"looks\":\"like JSON\"}",
-        ]
-        for kind in kinds { #expect(try await sender.publish(topic: "chat.room", message: kind)) }
-        try await received.wait(for: "all kinds") { $0.count == kinds.count + 1 }
-        let messages = await received.elements.compactMap { event -> TopicMessage? in
-            if case .message(let message) = event { message } else { nil }
-        }
-        #expect(messages.map(\.message) == kinds)
-        #expect(messages.map(\.sequence) == Array(1...UInt64(kinds.count)))
-        #expect(Set(messages.map(\.topic)) == ["chat.room"])
-        await sender.close()
-        await receiver.close()
-    }
-
     @Test(
         "B29 B30 lines sent while the server is down are stored once and in order",
         arguments: NATSServerProcess.binaries)
@@ -122,28 +99,79 @@ struct TopicTests {
         for client in [client, other] { await client.close() }
     }
 
-    @Test("A slow reader loses nothing, however much is stored meanwhile")
-    func slowReader() async throws {
+    @Test("B38 a stream that lost its newest messages is not delivered again from its beginning")
+    func truncatedStream() async throws {
         let fixture = try await ClientFixture.start()
         let client = try await fixture.client()
-        let count = 10_000
-        let events = try await client.messages(topic: "chat.room")
-        var iterator = events.makeAsyncIterator()
-        #expect(try await iterator.next() == .live)
-        for number in 1...count {
-            if client.queuedCount > 5_000 {
-                try await eventually("room in the outbox") { client.queuedCount <= 5_000 }
-            }
+        let received = Collector<TopicEvent>()
+        await received.start(try await client.messages(topic: "chat.room"))
+        try await received.wait(for: "the live subscription") { $0.contains(.live) }
+        // More than the identifiers that a cursor remembers.
+        let count = 1_500
+        for number in 1...count { try await client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
+        try await eventually("an empty outbox") { client.queuedCount == 0 }
+        try await fixture.server.stop()
+        let store = fixture.server.directory.path("store")
+        try FileManager.default.copyItem(atPath: store, toPath: store + ".old")
+        try await fixture.server.restart()
+        try await client.state(is: .connected)
+        for number in count + 1...count + 3 {
+            _ = try await client.send(
+                topic: "chat.room", message: .int(Int64(number)), timeout: .seconds(60))
+        }
+        try await received.wait(for: "all messages") { events in
+            events.contains { if case .message(let message) = $0 { message.text == "\(count + 3)" } else { false } }
+        }
+        try await fixture.server.stop()
+        // As after a power cut that came before the disk had everything.
+        try FileManager.default.removeItem(atPath: store)
+        try FileManager.default.moveItem(atPath: store + ".old", toPath: store)
+        try await fixture.server.restart()
+        try await client.state(is: .connected)
+        _ = try await client.send(topic: "chat.room", message: "after", timeout: .seconds(60))
+        try await received.wait(for: "the newest") { events in
+            events.contains { if case .message(let message) = $0 { message.text == "after" } else { false } }
+        }
+        #expect(await received.texts == (1...count + 3).map(String.init) + ["after"])
+        await client.close()
+    }
+
+    @Test(
+        "B38 B55 a hundred cuts and a hundred absences of a reader fit into a stream that takes five consumers",
+        arguments: NATSServerProcess.binaries)
+    func fewConsumers(binary: NATSServerBinary) async throws {
+        let fixture = try await ClientFixture.start(binary, maximumConsumers: 5)
+        let client = try await fixture.client(reconnect: ReconnectPolicy(schedule: [.milliseconds(1)]))
+        let received = Collector<TopicEvent>()
+        await received.start(try await client.messages(topic: "chat.room", from: .all))
+        func write(_ number: Int) async throws {
             try await client.enqueue(topic: "chat.room", message: .int(Int64(number)))
         }
-        try await eventually("an empty outbox", deadline: .seconds(120)) { client.queuedCount == 0 }
-        var next: Int64 = 1
-        while next <= count, let event = try await iterator.next() {
-            guard case .message(let message) = event else { continue }
-            try #require(message.message.intValue == next)
-            next += 1
+        for round in 1...100 {
+            // One message on each connection, one while there is none, one after an absence. A consumer that is left
+            // behind stays for a minute, and the sixth would be refused for as long.
+            try await write(3 * round - 2)
+            try await eventually("message \(3 * round - 2)", deadline: .seconds(30)) {
+                await received.texts.count == 3 * round - 2
+            }
+            try await #require(client.link?.connection?.core.channel).close().get()
+            try await write(3 * round - 1)
+            try await eventually("message \(3 * round - 1)", deadline: .seconds(30)) {
+                await received.texts.count == 3 * round - 1
+            }
+            await client.lifecycleChanged(.stopping)
+            try await write(3 * round)
+            await client.lifecycleChanged(.foreground)
+            try await eventually("message \(3 * round)", deadline: .seconds(30)) {
+                await received.texts.count == 3 * round
+            }
         }
-        #expect(next == Int64(count) + 1)
+        #expect(await received.texts == (1...300).map(String.init))
+        try await fixture.withJetStream { jetStream in
+            try await eventually("no consumer but the reader's") {
+                try await jetStream.streamInfo("test_stream").state.consumers == 1
+            }
+        }
         await client.close()
     }
 }
