@@ -8,6 +8,14 @@ import Testing
 
 @Suite("Network: folder")
 struct DirectoryTests {
+    private let folder: TemporaryDirectory
+    private let directory: NetworkDirectory
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        directory = NetworkDirectory(path: folder.path + "/local")
+    }
+
     @Test("The folder follows XDG_DATA_HOME, else the home folder")
     func standardPath() {
         #expect(NetworkDirectory.standard(environment: ["XDG_DATA_HOME": "/x"]).path == "/x/parley/local")
@@ -62,7 +70,6 @@ struct DirectoryTests {
 
     @Test("Two processes that begin at once agree on one identity")
     func agreement() async throws {
-        let folder = try TemporaryDirectory()
         let directory = NetworkDirectory(path: folder.path + "/deep/local")
         let identities = try await withThrowingTaskGroup(of: (String, String, Credentials).self) { group in
             for _ in 0..<8 {
@@ -80,8 +87,6 @@ struct DirectoryTests {
 
     @Test("Nothing in the folder can be read by others")
     func modes() async throws {
-        let folder = try TemporaryDirectory()
-        let directory = NetworkDirectory(path: folder.path + "/local")
         _ = try directory.credentials(for: "alice")
         let administrator = NetworkAdministrator(directory: directory)
         try await administrator.ban(user: "alice")
@@ -104,8 +109,6 @@ struct DirectoryTests {
 
     @Test("A user is made once; the machine's own key stays when topics and end change")
     func users() throws {
-        let folder = try TemporaryDirectory()
-        let directory = NetworkDirectory(path: folder.path + "/local")
         let first = try directory.credentials(for: "alice")
         #expect(try directory.credentials(for: "alice") == first)
         let claims = try UserClaims.verify(first.jwt)
@@ -125,8 +128,6 @@ struct DirectoryTests {
 
     @Test("A user whose name differs from another one's in capitals alone is refused, and nothing is made of it")
     func capitals() throws {
-        let folder = try TemporaryDirectory()
-        let directory = NetworkDirectory(path: folder.path + "/local")
         _ = try directory.credentials(for: "alice")
         for name in ["Alice", "ALICE", "alicE"] {
             #expect(throws: NetworkError.userNameTaken(name, by: "alice")) { try directory.credentials(for: name) }
@@ -140,8 +141,6 @@ struct DirectoryTests {
 
     @Test("A damaged identity is named, and its secrets are not")
     func damage() throws {
-        let folder = try TemporaryDirectory()
-        let directory = NetworkDirectory(path: folder.path + "/local")
         _ = try NetworkIdentity.open(in: directory)
         let path = directory.keys + "/signing.nk"
         let seed = try String(contentsOf: URL(filePath: path), encoding: .utf8)
@@ -159,7 +158,6 @@ struct DirectoryTests {
 
     @Test("A log's entry is a line with its metadata; the host's file takes what matters, another logger everything")
     func log() throws {
-        let folder = try TemporaryDirectory()
         let path = folder.path + "/host.log"
         let lines = Collected()
         var other = NetworkHost.Options().logger
@@ -174,7 +172,6 @@ struct DirectoryTests {
 
     @Test("A file lock has one exclusive holder or many shared ones, and goes with its last reference")
     func locks() throws {
-        let folder = try TemporaryDirectory()
         let path = folder.path + "/lock"
         var shared: [FileLock?] = [try FileLock.attempt(path, .shared), try FileLock.attempt(path, .shared)]
         #expect(shared.allSatisfy { $0 != nil })
@@ -189,8 +186,6 @@ struct DirectoryTests {
 
     @Test("A network that runs already goes on as it was asked to where somebody runs or starts it once more")
     func runningAlready() async throws {
-        let folder = try TemporaryDirectory()
-        let directory = NetworkDirectory(path: folder.path + "/local")
         try directory.prepare()
         let listener = try NetworkListener(listen: "127.0.0.1:4242")
         try directory.keep(listener)
@@ -214,8 +209,6 @@ struct DirectoryTests {
 
     @Test("An act on all users of a large network is kept and read again")
     func manyUsers() throws {
-        let folder = try TemporaryDirectory()
-        let directory = NetworkDirectory(path: folder.path + "/local")
         try directory.prepare()
         let users = try (100_000..<130_000).map { try UserName(String(repeating: "u", count: 30) + "\($0)") }
         try directory.markUnfinished(users)
@@ -226,7 +219,6 @@ struct DirectoryTests {
 
     @Test("A file that could not be read again is not written, and the one before stays")
     func longFile() throws {
-        let folder = try TemporaryDirectory()
         let path = folder.path + "/file"
         try PrivateFile.write([1], to: path)
         #expect(throws: NetworkError.self) {
@@ -239,8 +231,6 @@ struct DirectoryTests {
 
     @Test("An account is known as its user's only where its record says so")
     func accounts() throws {
-        let folder = try TemporaryDirectory()
-        let directory = NetworkDirectory(path: folder.path + "/local")
         _ = try directory.credentials(for: "alice")
         let alice = try UserName("alice")
         let account = try directory.knownRecord(of: alice).account
@@ -253,8 +243,6 @@ struct DirectoryTests {
 
     @Test("An account is known as its user's while the server writes its token")
     func accountsBeingWritten() throws {
-        let folder = try TemporaryDirectory()
-        let directory = NetworkDirectory(path: folder.path + "/local")
         for user in ["alice", "bob"] { _ = try directory.credentials(for: user) }
         let bob = try UserName("bob")
         let account = try directory.knownRecord(of: bob).account

@@ -11,10 +11,14 @@ struct InvitationTests {
     private static let server = "tls://chat.example.org:4222"
     private static let distant: Int64 = 4_102_444_800
 
-    /// A network in a folder, without a server.
-    private func network() throws -> (folder: TemporaryDirectory, administrator: NetworkAdministrator) {
-        let folder = try TemporaryDirectory()
-        return (folder, NetworkAdministrator(directory: NetworkDirectory(path: folder.path + "/local")))
+    private let folder: TemporaryDirectory
+    /// Of a network in the folder, without a server.
+    private let administrator: NetworkAdministrator
+    private var directory: NetworkDirectory { administrator.directory }
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        administrator = NetworkAdministrator(directory: NetworkDirectory(path: folder.path + "/local"))
     }
 
     /// What the network answers to somebody with an invitation.
@@ -46,7 +50,6 @@ struct InvitationTests {
 
     @Test("Its text is read again, whatever is around it, and shows its secret to nobody else")
     func text() async throws {
-        let (folder, administrator) = try network()
         let made = try await administrator.invite(user: "alice", servers: [Self.server], expires: Self.distant)
         let text = made.text()
         #expect(try Invitation(parsing: text) == made && made.servers == [Self.server] && made.authority == nil)
@@ -62,13 +65,11 @@ struct InvitationTests {
         ] {
             #expect(throws: NetworkError.invitation(.damaged), "\(part)") { try Invitation(parsing: part) }
         }
-        withExtendedLifetime(folder) {}
     }
 
     @Test(
         "One whose names no subject can be made of is damaged", arguments: ["", "a b", "a.b", "*", ">", "ä", "a\u{1B}"])
     func names(name: String) async throws {
-        let (folder, administrator) = try network()
         let made = try await administrator.invite(user: "alice", servers: [Self.server], expires: Self.distant)
         let good = made.names
         for names in [
@@ -81,14 +82,12 @@ struct InvitationTests {
                 expires: made.expires, credentials: made.credentials)
             #expect(throws: NetworkError.invitation(.damaged)) { try Invitation(parsing: changed.text()) }
         }
-        withExtendedLifetime(folder) {}
     }
 
     @Test("Without the administrator's credentials no act on a network of one's own seems to have been done")
     func withoutAdministrator() async throws {
-        let (folder, administrator) = try network()
         _ = try await administrator.add(user: "alice")
-        let path = IdentityFiles(folder: administrator.directory.keys).administrator
+        let path = IdentityFiles(folder: directory.keys).administrator
         try FileManager.default.removeItem(atPath: path)
         await #expect(throws: NetworkError.damaged(path: path, reason: "it is missing")) {
             try await administrator.ban(user: "alice")
@@ -96,13 +95,10 @@ struct InvitationTests {
         await #expect(throws: NetworkError.damaged(path: path, reason: "it is missing")) {
             try await administrator.kick(user: "alice")
         }
-        withExtendedLifetime(folder) {}
     }
 
     @Test("It can ask for credentials and do nothing else, and those are the user's own")
     func exchange() async throws {
-        let (folder, administrator) = try network()
-        let directory = administrator.directory
         let invitation = try await administrator.invite(
             user: "alice", rights: RightsChange(topics: ["chat.>"]), servers: [Self.server], expires: Self.distant)
         let may = try invitation.credentials.claims()
@@ -119,31 +115,27 @@ struct InvitationTests {
         // An answer that was lost is given again, and nobody else gets one.
         #expect(try await answer(invitation, for: key, in: directory).token != nil)
         #expect(try await answer(invitation, for: .generate(.user), in: directory).error == "usedUp")
-        withExtendedLifetime(folder) {}
     }
 
     @Test("It is void when it was taken back, when another one was made, and while its user is kept out")
     func void() async throws {
-        let (folder, administrator) = try network()
         func invite() async throws -> Invitation {
             try await administrator.invite(user: "bob", servers: [Self.server], expires: Self.distant)
         }
         let first = try await invite()
         let second = try await invite()
-        #expect(try await answer(first, for: .generate(.user), in: administrator.directory).error == "revoked")
+        #expect(try await answer(first, for: .generate(.user), in: directory).error == "revoked")
         _ = try await administrator.ban(user: "bob")
-        #expect(try await answer(second, for: .generate(.user), in: administrator.directory).error == "refused")
+        #expect(try await answer(second, for: .generate(.user), in: directory).error == "refused")
         await #expect(throws: NetworkError.self) { try await invite() }
         _ = try await administrator.unban(user: "bob")
         #expect(try await administrator.revokeInvitation(of: "bob") == .revoked)
         #expect(try await administrator.revokeInvitation(of: "bob") == .none)
-        #expect(try await answer(second, for: .generate(.user), in: administrator.directory).error == "revoked")
-        withExtendedLifetime(folder) {}
+        #expect(try await answer(second, for: .generate(.user), in: directory).error == "revoked")
     }
 
     @Test("Somebody is invited only to where the network is reached")
     func servers() async throws {
-        let (folder, administrator) = try network()
         func invite(_ servers: [String]) async throws -> [String] {
             try await administrator.invite(user: "alice", servers: servers, expires: Self.distant).servers
         }
@@ -151,9 +143,8 @@ struct InvitationTests {
         for text in ["http://x", "tls://name:password@x"] {
             await #expect(throws: NetworkError.self, "\(text)") { try await invite([text]) }
         }
-        try administrator.directory.prepare()
-        try administrator.directory.keep(NetworkListener(listen: "127.0.0.1:7000"))
+        try directory.prepare()
+        try directory.keep(NetworkListener(listen: "127.0.0.1:7000"))
         #expect(try await invite([]) == ["nats://127.0.0.1:7000"])
-        withExtendedLifetime(folder) {}
     }
 }

@@ -7,9 +7,14 @@ import Testing
 
 @Suite("Rights of keys: what an account is given")
 struct RightsTests {
-    private func network() throws -> (folder: TemporaryDirectory, administrator: NetworkAdministrator) {
-        let folder = try TemporaryDirectory()
-        return (folder, NetworkAdministrator(directory: NetworkDirectory(path: folder.path + "/local")))
+    private let folder: TemporaryDirectory
+    /// Of a network in the folder, without a server.
+    private let administrator: NetworkAdministrator
+    private var directory: NetworkDirectory { administrator.directory }
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        administrator = NetworkAdministrator(directory: NetworkDirectory(path: folder.path + "/local"))
     }
 
     private func change(_ body: (inout RightsChange) -> Void) -> RightsChange {
@@ -38,8 +43,6 @@ struct RightsTests {
 
     @Test("What a grant loses is kept as soon as the grant is, and for each act by itself")
     func losses() throws {
-        let (folder, administrator) = try network()
-        let directory = administrator.directory
         _ = try directory.credentials(for: "alice")
         for topics in [["chat.>", "ops.>"], ["chat.>"], [">"]] {
             try directory.changeUser(UserName("alice")) { $0.rights = AccessRights(topics: topics) }
@@ -51,7 +54,6 @@ struct RightsTests {
         #expect(try directory.narrowings() == [first])
         try directory.forget(first)
         #expect(try directory.narrowings().isEmpty)
-        withExtendedLifetime(folder) {}
     }
 
     @Test("Two rights have in common what both allow, and no more")
@@ -72,8 +74,6 @@ struct RightsTests {
 
     @Test("B59 a key with fewer rights is in an account of its own, with the imports of those rights alone")
     func imports() async throws {
-        let (folder, administrator) = try network()
-        let directory = administrator.directory
         let full = try await administrator.add(user: "alice", rights: RightsChange(topics: ["chat.>", "ops.>"]))
         let reader = try await administrator.makeKey(
             of: "alice",
@@ -133,6 +133,5 @@ struct RightsTests {
             #expect(directory.user(ofAccount: claims.subject)?.text == "alice")
             #expect(claims.grant.revocations?[again.key.publicKey] != nil)
         }
-        withExtendedLifetime(folder) {}
     }
 }

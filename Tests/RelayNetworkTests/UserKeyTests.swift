@@ -9,9 +9,14 @@ import Testing
 struct UserKeyTests {
     private static let distant: Int64 = 4_102_444_800
 
-    private func network() throws -> (folder: TemporaryDirectory, administrator: NetworkAdministrator) {
-        let folder = try TemporaryDirectory()
-        return (folder, NetworkAdministrator(directory: NetworkDirectory(path: folder.path + "/local")))
+    private let folder: TemporaryDirectory
+    /// Of a network in the folder, without a server.
+    private let administrator: NetworkAdministrator
+    private var directory: NetworkDirectory { administrator.directory }
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        administrator = NetworkAdministrator(directory: NetworkDirectory(path: folder.path + "/local"))
     }
 
     /// The revocations in the token that a server is handed for a user.
@@ -41,7 +46,6 @@ struct UserKeyTests {
 
     @Test("Acts on strangers, and reasons that would do something to a screen, are refused")
     func refusals() async throws {
-        let (folder, administrator) = try network()
         _ = try await administrator.add(user: "alice")
         let stranger = NetworkError.unknownUser("nobody")
         await #expect(throws: stranger) { try await administrator.kick(user: "nobody") }
@@ -53,8 +57,7 @@ struct UserKeyTests {
                 try await administrator.ban(user: "alice", reason: reason)
             }
         }
-        #expect(try administrator.directory.standing(of: "alice") == UserStanding())
-        withExtendedLifetime(folder) {}
+        #expect(try directory.standing(of: "alice") == UserStanding())
     }
 
     @Test("A ban and a revocation are in the log with whom they concern, and no reason or secret is")
@@ -113,8 +116,6 @@ struct UserKeyTests {
 
     @Test("A user with more revoked keys than are kept of one gets no other, and can be read and changed as before")
     func manyRevoked() throws {
-        let (folder, administrator) = try network()
-        let directory = administrator.directory
         let own = try directory.credentials(for: "alice").keyPair.publicKey.text
         let alice = try UserName("alice")
         try directory.changeUser(alice, signs: false) { record in
@@ -132,7 +133,6 @@ struct UserKeyTests {
         try directory.changeUser(alice) { $0.revoke([$0.keys[0]], at: 1) }
         let record = try directory.knownRecord(of: alice)
         #expect(record.keys.count == 7_001 && record.keys[0].publicKey == own && record.keys[0].revoked == 1)
-        withExtendedLifetime(folder) {}
     }
 
     @Test("A token each hour for a year leaves a hundred keys, and those that were revoked as long as they would hold")
@@ -153,11 +153,10 @@ struct UserKeyTests {
 
     @Test("Nothing is handed out for a user whose access has ended, until it is extended")
     func ended() async throws {
-        let (folder, administrator) = try network()
         _ = try await administrator.add(user: "alice")
         try await administrator.expire(user: "alice", at: 1)
         let alice = try UserName("alice")
-        let before = try administrator.directory.knownRecord(of: alice)
+        let before = try directory.knownRecord(of: alice)
         let refusal = NetworkError.userExpired("alice", end: 1)
         await #expect(throws: refusal) {
             try await administrator.add(user: "alice", rights: RightsChange(topics: ["chat.a"]))
@@ -167,7 +166,7 @@ struct UserKeyTests {
         await #expect(throws: refusal) {
             try await administrator.invite(user: "alice", servers: ["tls://a:1"], expires: Self.distant)
         }
-        #expect(try administrator.directory.knownRecord(of: alice) == before)
+        #expect(try directory.knownRecord(of: alice) == before)
         #expect(
             refusal.description == "The access of alice has ended: it held until 1970-01-01T00:00:01.000Z. "
                 + "`parley network user expire alice 30d` extends it.")
@@ -176,15 +175,12 @@ struct UserKeyTests {
         _ = try await administrator.makeKey(of: "alice")
         // Made again without them, she keeps her topics and her end.
         _ = try await administrator.add(user: "alice")
-        let kept = try administrator.directory.knownRecord(of: alice)
+        let kept = try directory.knownRecord(of: alice)
         #expect(kept.rights == AccessRights(topics: ["chat.>"]) && kept.expires == Self.distant)
-        withExtendedLifetime(folder) {}
     }
 
     @Test("B57 a revoked key stays revoked in every token that an act signs, and its user's other keys do not")
     func carried() async throws {
-        let (folder, administrator) = try network()
-        let directory = administrator.directory
         let lost = try await administrator.add(user: "alice").keyPair.publicKey.text
         let kept = try await administrator.makeKey(of: "alice").key
         try await administrator.revoke(key: lost, of: "alice")
@@ -223,13 +219,10 @@ struct UserKeyTests {
             #expect(revocations[lost] ?? 0 >= Self.distant, "\(name)")
             #expect(revocations[kept.publicKey] == nil, "\(name)")
         }
-        withExtendedLifetime(folder) {}
     }
 
     @Test("Accounts whose signing anew was cut short are all signed when it is done again")
     func signingCutShort() throws {
-        let (folder, administrator) = try network()
-        let directory = administrator.directory
         for user in ["alice", "bob"] { _ = try directory.credentials(for: user) }
         try AccountSigner.bringUpToDate(directory, mappings: .wildcards)
         // It ends at bob, as on a full disk or with its process.
@@ -245,13 +238,10 @@ struct UserKeyTests {
             let claims = try AccountClaims.verify(String(decoding: token, as: UTF8.self))
             #expect(claims.grant.mappings == UserPermissions.mappings(.tokens), "\(user)")
         }
-        withExtendedLifetime(folder) {}
     }
 
     @Test("B57 all keys are revoked, the machine's own and an invitation too, and none is made in their place")
     func all() async throws {
-        let (folder, administrator) = try network()
-        let directory = administrator.directory
         let own = try directory.credentials(for: "alice")
         let file = try await administrator.add(user: "alice")
         let invitation = try await administrator.invite(user: "alice", servers: ["tls://a:1"], expires: Self.distant)
@@ -273,13 +263,10 @@ struct UserKeyTests {
         await #expect(throws: NetworkError.keyInUse("alice")) {
             try await administrator.makeKey(of: "alice", for: .identity)
         }
-        withExtendedLifetime(folder) {}
     }
 
     @Test("B57 an invitation that is used while all keys are revoked gives a key that is revoked too, or none")
     func usedMeanwhile() async throws {
-        let (folder, administrator) = try network()
-        let directory = administrator.directory
         for round in 0..<40 {
             let user = try UserName("u\(round)")
             let invitation = try await administrator.invite(
@@ -296,13 +283,10 @@ struct UserKeyTests {
             #expect(keys.allSatisfy { $0.revoked != nil }, "round \(round)")
             #expect(isKnown == (joined != nil), "round \(round)")
         }
-        withExtendedLifetime(folder) {}
     }
 
     @Test("A user with files alone gets a key on this machine, and none after all were revoked")
     func filesAlone() async throws {
-        let (folder, administrator) = try network()
-        let directory = administrator.directory
         for user in ["alice", "bob"] {
             let file = try await administrator.add(user: user).keyPair.publicKey.text
             if user == "alice" { _ = try await administrator.makeKey(of: user) }
@@ -310,17 +294,15 @@ struct UserKeyTests {
         }
         _ = try directory.credentials(for: "alice")
         #expect(throws: NetworkError.keyRevoked("bob")) { try directory.credentials(for: "bob") }
-        withExtendedLifetime(folder) {}
     }
 
     @Test("The network's folder keeps no secret of a user but that of the machine's own key")
     func secrets() async throws {
-        let (folder, administrator) = try network()
         let issued = [
             try await administrator.add(user: "alice"), try await administrator.add(user: "alice"),
             try await administrator.makeKey(of: "alice", for: .token, isBearer: true).credentials,
         ]
-        let own = try administrator.directory.credentials(for: "alice")
+        let own = try directory.credentials(for: "alice")
         let secrets = (issued + [own]).map { $0.keyPair.withSeedText { $0 } }
         var found: [String] = []
         for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {

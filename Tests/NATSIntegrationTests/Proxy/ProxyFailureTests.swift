@@ -21,15 +21,6 @@ struct ProxyFailureTests {
         }
     }
 
-    private func words(_ error: NATSError?) -> String? {
-        guard case .proxy(let text) = error else {
-            Issue.record("\(String(describing: error))")
-            return nil
-        }
-        #expect(error?.isRetryable == false)
-        return text
-    }
-
     @Test("a port without a listener", arguments: [ProxyAddress.Kind.http, .socks5])
     func refused(kind: ProxyAddress.Kind) async throws {
         let absent = try SilentPort()
@@ -77,57 +68,92 @@ struct ProxyFailureTests {
         #expect(text.contains("127.0.0.1:\(peer.port)") && error?.isRetryable == true)
     }
 
-    @Test(
-        "a refusal has the proxy's number in its words",
-        arguments: [
-            ("403 Forbidden", "403 Forbidden"), ("407 Proxy Authentication Required", "asks for a user name"),
-            ("404 Not Found", "404"), ("302 Found", "302"), ("101 Switching Protocols", "101"),
-        ])
-    func refusal(status: String, expected: String) async throws {
-        let peer = try ScriptedPeer { link in
-            link.waitFor("\r\n\r\n")
-            link.send("HTTP/1.1 \(status)\r\nContent-Length: 6\r\n\r\nno way")
-            link.waitForEnd()
+    /// What a proxy answers, in turn, and what its words are then to hold.
+    struct Answer: Sendable {
+        let kind: ProxyAddress.Kind
+        let answers: [[UInt8]]
+        let isFinal: Bool
+        let words: [String]
+
+        static func http(_ text: String, isFinal: Bool = true, _ words: String...) -> Answer {
+            Answer(kind: .http, answers: [Array(text.utf8)], isFinal: isFinal, words: words)
         }
-        let text = try #require(words(await failed(.http, port: peer.port)))
-        #expect(text.contains(expected) && text.contains("http://127.0.0.1:\(peer.port)"))
-        #expect(peer.received.hasPrefix("CONNECT broker.example:4333 HTTP/1.1\r\n"))
-        try await eventually("the socket is closed") { peer.ends == 1 }
+
+        static func socks(_ answers: [UInt8]..., isFinal: Bool = true, words: String...) -> Answer {
+            Answer(kind: .socks5, answers: answers, isFinal: isFinal, words: words)
+        }
+
+        /// The reply to a request.
+        static func reply(_ code: UInt8, isFinal: Bool = true, _ words: String) -> Answer {
+            socks([5, 0], [5, code, 0, 1, 0, 0, 0, 0, 0, 0], isFinal: isFinal, words: words, "broker.example:4333")
+        }
+
+        static let noHTTP = [
+            "SSH-2.0-OpenSSH_9.2\r\n", "INFO {}\r\n", "\r\n\r\n\r\n\u{5}\u{0}", "HTTP/2 200\r\n\r\n",
+            "HTTP/1.1 200\n\nx", "HTTP/1.1 200 OK\r\nBad header\r\n\r\n", String(repeating: "a", count: 200_000),
+            "HTTP/1.1 200 OK\r\nA: " + String(repeating: "a", count: 200_000) + "\r\n\r\n",
+        ].map { http($0, "does not answer as an HTTP proxy") }
+
+        static let others: [Answer] = [
+            http("HTTP/1.1 403 Forbidden\r\nContent-Length: 6\r\n\r\nno way", "403 Forbidden"),
+            http("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "asks for a user name"),
+            http("HTTP/1.1 404 Not Found\r\n\r\n", "404"), http("HTTP/1.1 302 Found\r\n\r\n", "302"),
+            http("HTTP/1.1 101 Switching Protocols\r\n\r\n", "101"),
+            http("HTTP/1.0 502 Bad Gateway\r\n\r\n<html>", isFinal: false, "502 Bad Gateway", "broker.example"),
+            http("HTTP/1.0 504 Gateway Timeout\r\n\r\n", isFinal: false, "504 Gateway Timeout", "broker.example"),
+            socks([72, 84, 84, 80], words: "does not answer as a SOCKS 5 proxy"),
+            socks([4, 90, 0, 0], words: "does not answer as a SOCKS 5 proxy"),
+            socks([5, 0], [5, 0, 0, 9], words: "does not answer as a SOCKS 5 proxy"),
+            socks([5, 255], words: "user name and password"),
+            reply(2, "does not allow"), reply(7, "7"), reply(8, "8"), reply(99, "99"),
+            reply(1, isFinal: false, "SOCKS reply 1"), reply(3, isFinal: false, "SOCKS reply 3"),
+            reply(4, isFinal: false, "SOCKS reply 4"), reply(6, isFinal: false, "SOCKS reply 6"),
+        ]
+
+        static let all = noHTTP + others
     }
 
-    @Test(
-        "a server that the proxy does not reach is a failure of its own",
-        arguments: ["502 Bad Gateway", "504 Gateway Timeout"])
-    func gateway(status: String) async throws {
+    @Test("a refusal, an unreachable server and what is no proxy's answer are told apart", arguments: Answer.all)
+    func answers(answer: Answer) async throws {
         let peer = try ScriptedPeer { link in
-            link.waitFor("\r\n\r\n")
-            link.send("HTTP/1.0 \(status)\r\n\r\n<html>")
+            link.waitFor(answer.kind == .http ? "\r\n\r\n" : "\u{5}\u{1}\u{0}")
+            for (number, bytes) in answer.answers.enumerated() {
+                if number > 0 { link.waitFor("broker.example") }
+                link.send(bytes)
+            }
+            link.waitForEnd()
         }
-        let error = await failed(.http, port: peer.port)
-        guard case .unreachable(let text) = error else {
+        let error = await failed(answer.kind, port: peer.port)
+        let text: String
+        switch error {
+        case .proxy(let told) where answer.isFinal: text = told
+        case .unreachable(let told) where !answer.isFinal: text = told
+        default:
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(text.contains(status) && text.contains("broker.example") && error?.isRetryable == true)
+        #expect(error?.isRetryable == !answer.isFinal)
+        for words in answer.words + ["\(answer.kind.rawValue)://127.0.0.1:\(peer.port)"] {
+            #expect(text.contains(words), "\(text)")
+        }
+        if answer.kind == .http { #expect(peer.received.hasPrefix("CONNECT broker.example:4333 HTTP/1.1\r\n")) }
+        try await eventually("the socket is closed") { peer.ends == 1 }
     }
 
-    @Test(
-        "an answer that is no HTTP",
-        arguments: [
-            "SSH-2.0-OpenSSH_9.2\r\n", "INFO {}\r\n", "\r\n\r\n\r\n\u{5}\u{0}", "HTTP/2 200\r\n\r\n",
-            "HTTP/1.1 200\n\nx",
-            "HTTP/1.1 200 OK\r\nBad header\r\n\r\n", String(repeating: "a", count: 200_000),
-            "HTTP/1.1 200 OK\r\nA: " + String(repeating: "a", count: 200_000) + "\r\n\r\n",
-        ])
-    func garbageForHTTP(answer: String) async throws {
+    @Test("a server that refuses a SOCKS proxy is told as one that refuses this client")
+    func refusedBehindSOCKS() async throws {
         let peer = try ScriptedPeer { link in
-            link.waitFor("\r\n\r\n")
-            link.send(answer)
+            link.waitFor("\u{5}\u{1}\u{0}")
+            link.send([5, 0])
+            link.waitFor("broker.example")
+            link.send([5, 5, 0, 1, 0, 0, 0, 0, 0, 0])
             link.waitForEnd()
         }
-        let text = try #require(words(await failed(.http, port: peer.port)))
-        #expect(text.contains("does not answer as an HTTP proxy"))
-        try await eventually("the socket is closed") { peer.ends == 1 }
+        guard case .connectionRefused(let text) = await failed(.socks5, port: peer.port) else {
+            Issue.record("another error")
+            return
+        }
+        #expect(text.contains("broker.example"))
     }
 
     @Test("a proxy that speaks on after its answer is taken for the server", arguments: [1, 2, 3])
@@ -143,56 +169,6 @@ struct ProxyFailureTests {
         case .protocolViolation: #expect(times > 1)
         default: Issue.record("\(String(describing: error))")
         }
-    }
-
-    private static let greeting: [UInt8] = [5, 0]
-
-    @Test(
-        "a SOCKS refusal has its reply code in the words",
-        arguments: [(2, "does not allow"), (7, "7"), (8, "8"), (99, "99")])
-    func socksRefusal(code: UInt8, expected: String) async throws {
-        let peer = try socksPeer([5, code, 0, 1, 0, 0, 0, 0, 0, 0])
-        let text = try #require(words(await failed(.socks5, port: peer.port)))
-        #expect(text.contains(expected) && text.contains("broker.example:4333"))
-        try await eventually("the socket is closed") { peer.ends == 1 }
-    }
-
-    @Test("a server that a SOCKS proxy does not reach is a failure of its own", arguments: [1, 3, 4, 5, 6] as [UInt8])
-    func socksUnreachable(code: UInt8) async throws {
-        let peer = try socksPeer([5, code, 0, 1, 0, 0, 0, 0, 0, 0])
-        let error = await failed(.socks5, port: peer.port)
-        switch error {
-        case .connectionRefused(let text): #expect(code == 5 && text.contains("broker.example"))
-        case .unreachable(let text): #expect(code != 5 && text.contains("SOCKS reply \(code)"))
-        default: Issue.record("\(String(describing: error))")
-        }
-        #expect(error?.isRetryable == true)
-    }
-
-    @Test(
-        "an answer that is no SOCKS 5",
-        arguments: [[72, 84, 84, 80], [4, 90, 0, 0], [5, 0, 5, 0, 0, 9]] as [[UInt8]])
-    func garbageForSOCKS(answer: [UInt8]) async throws {
-        let peer = try ScriptedPeer { link in
-            link.waitFor("\u{5}\u{1}\u{0}")
-            link.send(Array(answer.prefix(2)))
-            if answer.count > 4 { link.waitFor("broker.example") }
-            link.send(Array(answer.dropFirst(2)))
-            link.waitForEnd()
-        }
-        let text = try #require(words(await failed(.socks5, port: peer.port)))
-        #expect(text.contains("does not answer as a SOCKS 5 proxy"))
-    }
-
-    @Test("a SOCKS proxy that wants a password")
-    func socksAuthentication() async throws {
-        let peer = try ScriptedPeer { link in
-            link.waitFor("\u{5}\u{1}\u{0}")
-            link.send([5, 255])
-            link.waitForEnd()
-        }
-        let text = try #require(words(await failed(.socks5, port: peer.port)))
-        #expect(text.contains("user name and password"))
     }
 
     @Test("cancelling while the proxy is silent ends the wait and closes the socket")
@@ -226,15 +202,5 @@ struct ProxyFailureTests {
         }
         try await eventually("five sockets, all closed") { peer.accepted == 5 && peer.ends == 5 }
         #expect(peer.received.isEmpty)
-    }
-
-    private func socksPeer(_ reply: [UInt8]) throws -> ScriptedPeer {
-        try ScriptedPeer { link in
-            link.waitFor("\u{5}\u{1}\u{0}")
-            link.send(Self.greeting)
-            link.waitFor("broker.example")
-            link.send(reply)
-            link.waitForEnd()
-        }
     }
 }
