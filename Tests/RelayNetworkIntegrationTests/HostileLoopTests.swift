@@ -210,37 +210,29 @@ struct HostileLoopTests {
                 try await carol.flush(timeout: .seconds(60))
             }
             var sent = 0
-            var (lines, letters, keys) = (Lateness(), Lateness(), Lateness())
             repeat {
                 sent += 1
                 let (number, (name, client)) = (sent, clients[sent % 2])
-                try await lines.measure {
-                    _ = try await client.send(
-                        topic: "chat.room", message: ["username": .string(name), "text": .string("line \(number)")],
-                        id: "\(name)-\(number)", timeout: .seconds(60))
-                    try await eventually("line \(number)") {
-                        heard.allSatisfy { reader, heard in
-                            heard.has("\(name)-\(number)", "line \(number)", from: name, to: reader)
-                        }
+                _ = try await client.send(
+                    topic: "chat.room", message: ["username": .string(name), "text": .string("line \(number)")],
+                    id: "\(name)-\(number)", timeout: .seconds(60))
+                try await eventually("line \(number)") {
+                    heard.allSatisfy { reader, heard in
+                        heard.has("\(name)-\(number)", "line \(number)", from: name, to: reader)
                     }
                 }
                 guard sent % 10 == 1 else { continue }
-                try await letters.measure {
-                    _ = try await bob.post(
-                        to: "alice", postbox: "personal", text: "letter \(number / 10)", timeout: .seconds(60))
-                    let newest = try await alice.listMessages(limit: 100, postbox: nil, order: .newestFirst)
-                    #expect(newest.items.contains { $0.from == "bob" && $0.message == "letter \(number / 10)" })
-                }
-                try await keys.measure {
-                    try await bob.put(key: "bob.\(number / 10)", value: .integer(UInt64(number)))
-                    #expect(try await alice.get(key: "bob.\(number / 10)")?.value == .int(Int64(number)))
-                    #expect(try await alice.keys(matching: "bob.*").count == number / 10 + 1)
-                }
+                _ = try await bob.post(
+                    to: "alice", postbox: "personal", text: "letter \(number / 10)", timeout: .seconds(60))
+                let newest = try await alice.listMessages(limit: 100, postbox: nil, order: .newestFirst)
+                #expect(newest.items.contains { $0.from == "bob" && $0.message == "letter \(number / 10)" })
+                try await bob.put(key: "bob.\(number / 10)", value: .integer(UInt64(number)))
+                #expect(try await alice.get(key: "bob.\(number / 10)")?.value == .int(Int64(number)))
+                #expect(try await alice.keys(matching: "bob.*").count == number / 10 + 1)
                 // Whatever another user's key has, asking for it is answered.
                 _ = try await alice.get(key: "evil.\(number % 30)")
             } while !isOver.withLockedValue(\.self)
             try await attack.value
-            print("\(sent) lines beside \(Self.count) messages: \(lines); letters: \(letters); keys: \(keys)")
             for (name, heard) in heard { #expect(heard.forged.isEmpty, "not sent by \(name)") }
 
             var history: [String] = []
@@ -264,22 +256,6 @@ struct HostileLoopTests {
             for (_, client) in clients { await client.close() }
             await carol.close()
         }
-    }
-
-    /// How long something took, at most and over a second.
-    private struct Lateness: CustomStringConvertible {
-        private var (count, late, most) = (0, 0, Duration.zero)
-
-        mutating func measure(_ work: () async throws -> Void) async throws {
-            let begun = ContinuousClock.now
-            try await work()
-            let lasted = ContinuousClock.now - begun
-            count += 1
-            late += lasted > .seconds(1) ? 1 : 0
-            most = max(most, lasted)
-        }
-
-        var description: String { "\(count), \(late) late by a second, \(most) at most" }
     }
 
     /// The lines that have come to a user.

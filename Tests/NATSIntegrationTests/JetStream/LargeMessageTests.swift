@@ -98,37 +98,6 @@ struct LargeMessageTests {
         server.close()
     }
 
-    @Test("a slow reader loses none, and what waits for it is bounded by bytes", arguments: NATSServerProcess.binaries)
-    func slowReader(binary: NATSServerBinary) async throws {
-        let (server, jetStream) = try await Self.start(binary)
-        let count = 100
-        try await Self.store(Array(repeating: 1 << 20, count: count), jetStream)
-        var iterator = try jetStream.orderedMessages(in: "S").makeAsyncIterator()
-        try await iterator.open()
-        let reading = iterator.consumer?.pulls.buffer
-        let buffer = try #require(reading)
-        var most = 0
-        for number in 1...count {
-            guard let message = try await iterator.next() else { throw TestFailure("a message is missing") }
-            #expect(message.sequence == UInt64(number) && message.payload.readableBytes == 1 << 20)
-            // With half of the first pull read the second one is under way, and fills up.
-            if number == 2 {
-                try await eventually("what the second pull brings") { buffer.waitingBytes >= 3 << 20 }
-            }
-            // What the server has sent by now is here before the reader goes on.
-            try await jetStream.connection.flush(timeout: .seconds(60))
-            most = max(most, buffer.waitingBytes)
-        }
-        #expect(most <= 16 << 20)
-        #expect(buffer.dropped == 0)
-        // No other consumer had to take over.
-        let last = iterator.consumer?.pulls.buffer
-        #expect(last === buffer)
-        #expect(jetStream.connection.isOpen)
-        await jetStream.connection.close()
-        server.close()
-    }
-
     @Test("each subject's newest message comes, however large all of them are", arguments: NATSServerProcess.binaries)
     func lastPerSubject(binary: NATSServerBinary) async throws {
         let (server, jetStream) = try await Self.start(binary)

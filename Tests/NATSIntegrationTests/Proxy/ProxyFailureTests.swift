@@ -88,11 +88,12 @@ struct ProxyFailureTests {
             socks([5, 0], [5, code, 0, 1, 0, 0, 0, 0, 0, 0], isFinal: isFinal, words: words, "broker.example:4333")
         }
 
-        static let noHTTP = [
-            "SSH-2.0-OpenSSH_9.2\r\n", "INFO {}\r\n", "\r\n\r\n\r\n\u{5}\u{0}", "HTTP/2 200\r\n\r\n",
-            "HTTP/1.1 200\n\nx", "HTTP/1.1 200 OK\r\nBad header\r\n\r\n", String(repeating: "a", count: 200_000),
-            "HTTP/1.1 200 OK\r\nA: " + String(repeating: "a", count: 200_000) + "\r\n\r\n",
-        ].map { http($0, "does not answer as an HTTP proxy") }
+        static let noHTTP: [Answer] =
+            ([
+                "SSH-2.0-OpenSSH_9.2\r\n", "INFO {}\r\n", "\r\n\r\n\r\n\u{5}\u{0}", "HTTP/2 200\r\n\r\n",
+                "HTTP/1.1 200\n\nx", "HTTP/1.1 200 OK\r\nBad header\r\n\r\n", String(repeating: "a", count: 200_000),
+                "HTTP/1.1 200 OK\r\nA: " + String(repeating: "a", count: 200_000) + "\r\n\r\n",
+            ] as [String]).map { http($0, "does not answer as an HTTP proxy") }
 
         static let others: [Answer] = [
             http("HTTP/1.1 403 Forbidden\r\nContent-Length: 6\r\n\r\nno way", "403 Forbidden"),

@@ -9,17 +9,6 @@ import Testing
 /// What one user cannot take from the others, on real servers.
 @Suite("Accounts: one user's share", .realProcesses)
 struct ShareTests {
-    /// A network whose users may have few of everything.
-    private func run(
-        _ server: String, _ body: @Sendable (TestNetwork) async throws -> Void
-    ) async throws {
-        let folder = try TemporaryFolder()
-        try folder.network.prepare()
-        let settings = #"{"users":{"consumers":20,"presenceEntries":64}}"#
-        try PrivateFile.write(Array(settings.utf8), to: folder.network.settingsFile)
-        try await TestNetwork.run(server: server, in: folder, body)
-    }
-
     private func make(_ count: Int, _ name: String, _ connection: NATSConnection, in network: TestNetwork) async throws
     {
         for number in 0..<count {
@@ -31,31 +20,14 @@ struct ShareTests {
     }
 
     @Test(
-        "B67: consumers beyond a user's share are deleted, others' stay, and a ban takes the rest",
+        "B67: what a user takes beyond a share is deleted, others' stays, and a ban takes the rest",
         arguments: TestServers.all)
-    func consumers(server: String) async throws {
-        try await run(server) { network in
-            let keeper = JetStream.patient(try await network.connectAsNetwork())
-            let (alice, bob) = (try await network.connect(as: "alice"), try await network.connect(as: "bob"))
-            try await make(3, "bob", bob, in: network)
-            try await make(40, "alice", alice, in: network)
-            func left(_ name: String) async throws -> Int {
-                try await keeper.consumers(in: "local_stream").count { $0.name.hasPrefix(name) }
-            }
-            try await eventually("alice has her share") { try await left("alice") == 20 }
-            #expect(try await left("bob") == 3)
-            #expect(LogFile.tail(of: network.directory.hostLog, lines: 20).contains("user=alice"))
-            try await NetworkAdministrator(directory: network.directory).ban(user: "alice")
-            try await eventually("nothing of alice's is left") { try await left("alice") == 0 }
-            #expect(try await left("bob") == 3)
-            await bob.close()
-            await keeper.connection.close()
-        }
-    }
-
-    @Test("B67: who enters too often who is here loses the own entries, and nobody else's", arguments: TestServers.all)
-    func presence(server: String) async throws {
-        try await run(server) { network in
+    func shares(server: String) async throws {
+        let folder = try TemporaryFolder()
+        try folder.network.prepare()
+        let settings = #"{"users":{"consumers":20,"presenceEntries":64}}"#
+        try PrivateFile.write(Array(settings.utf8), to: folder.network.settingsFile)
+        try await TestNetwork.run(server: server, in: folder) { network in
             let keeper = JetStream.patient(try await network.connectAsNetwork())
             let (alice, bob) = (try await network.connect(as: "alice"), try await network.connect(as: "bob"))
             _ = try await network.jetStream(bob).publish(
@@ -70,7 +42,18 @@ struct ShareTests {
             }
             try await eventually("alice has lost hers") { try await entries().count <= 64 + 1 }
             #expect(try await entries().contains("$KV.relay_here.bob.d.chat.a"))
-            await alice.close()
+
+            try await make(3, "bob", bob, in: network)
+            try await make(40, "alice", alice, in: network)
+            func left(_ name: String) async throws -> Int {
+                try await keeper.consumers(in: "local_stream").count { $0.name.hasPrefix(name) }
+            }
+            try await eventually("alice has her share") { try await left("alice") == 20 }
+            #expect(try await left("bob") == 3)
+            #expect(LogFile.tail(of: network.directory.hostLog, lines: 20).contains("user=alice"))
+            try await NetworkAdministrator(directory: network.directory).ban(user: "alice")
+            try await eventually("nothing of alice's is left") { try await left("alice") == 0 }
+            #expect(try await left("bob") == 3)
             await bob.close()
             await keeper.connection.close()
         }

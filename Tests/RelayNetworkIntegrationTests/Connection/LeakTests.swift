@@ -131,42 +131,22 @@ struct LeakTests {
         }
     }
 
-    /// What a benchmark of a thousand outages prints.
-    private static func figures<Figures: Decodable>(of scenario: String) async throws -> Figures {
-        let run = try await ChildProcess.run(
-            BuiltProduct.url("parley-bench").path, [scenario, "n=1000"], deadline: .seconds(280))
-        #expect(run.status.isSuccess, "\(run.diagnostics)")
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        return try decoder.decode(Figures.self, from: Data(run.output.utf8))
-    }
-
-    @Test("B21 B55 a thousand absences lose nothing, repeat nothing and leave nothing behind")
-    func absences() async throws {
-        struct Figures: Decodable {
-            var delivered, disorder, illegalEdges, connected, roundsWithTasks: Int
-            var memoryGrowthKb, descriptorGrowth: Double
+    @Test(
+        "B21 B29 B38 B55 a thousand absences, or cuts of a busy connection, lose nothing and leave nothing behind",
+        arguments: ["absences", "cuts"])
+    func outages(scenario: String) async throws {
+        let figures = try #require(try await BenchFigures.run(scenario, "n=1000")[scenario])
+        func figure(_ name: String) -> Double { figures[name] ?? .nan }
+        #expect(figure("connected") == 1 && figure("illegal_edges") == 0 && figure("disorder") == 0)
+        if scenario == "cuts" {
+            #expect(figure("cuts") == 1_000 && figure("recoveries") == 1_000)
+            #expect(figure("written") == figure("stored") && figure("delivered") == figure("stored"))
+        } else {
+            #expect(figure("delivered") == 1_000)
+            // The present connection's tasks, and what a client begins once.
+            #expect(figure("rounds_with_tasks") <= 5)
         }
-        let figures: Figures = try await Self.figures(of: "absences")
-        #expect(figures.connected == 1 && figures.illegalEdges == 0)
-        #expect(figures.delivered == 1_000 && figures.disorder == 0)
-        // The present connection's tasks, and what a client begins once.
-        #expect(figures.roundsWithTasks <= 5)
-        // As below: what nine hundred connections take is far above this.
-        #expect(figures.memoryGrowthKb < 20_000 && figures.descriptorGrowth < 10)
-    }
-
-    @Test("B29 B38 B55 a thousand cuts of a busy connection lose nothing, repeat nothing and leave nothing behind")
-    func cuts() async throws {
-        struct Figures: Decodable {
-            var cuts, recoveries, written, stored, delivered, disorder, illegalEdges, connected: Int
-            var memoryGrowthKb, descriptorGrowth: Double
-        }
-        let figures: Figures = try await Self.figures(of: "cuts")
-        #expect(figures.cuts == 1_000 && figures.recoveries == 1_000)
-        #expect(figures.connected == 1 && figures.illegalEdges == 0)
-        #expect(figures.written == figures.stored && figures.delivered == figures.stored && figures.disorder == 0)
         // A connection takes some hundred kilobytes; kept, nine hundred of them would be far above this.
-        #expect(figures.memoryGrowthKb < 20_000 && figures.descriptorGrowth < 10)
+        #expect(figure("memory_growth_kb") < 20_000 && figure("descriptor_growth") < 10)
     }
 }

@@ -266,29 +266,3 @@ struct FaultProxyTests {
         await again.close()
     }
 }
-
-@Suite("Faults: a real server behind the proxy", .realProcesses)
-struct FaultServerTests {
-    @Test("A login that is cut at any byte fails and the next one succeeds", arguments: NATSServerProcess.binaries)
-    func cutLogin(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(binary, jetStream: false)
-        let proxy = try await FaultProxy.start(target: ServerAddress(host: "127.0.0.1", port: server.port))
-        for (bytes, direction) in [
-            (0, FaultProxy.Direction.both), (1, .fromServer), (5, .fromServer), (100, .fromServer), (1, .fromClient),
-            (60, .fromClient),
-        ] {
-            await proxy.cut(afterBytes: bytes, direction: direction, on: .next)
-            await #expect(throws: NATSError.self, "\(bytes) \(direction)") {
-                _ = try await NATSConnection.connect(
-                    to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
-            }
-            let connection = try await NATSConnection.connect(
-                to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
-            try await connection.flush()
-            await connection.close()
-        }
-        #expect(proxy.statistics.cuts == 6)
-        await proxy.close()
-        server.close()
-    }
-}
