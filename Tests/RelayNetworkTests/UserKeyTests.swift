@@ -60,6 +60,21 @@ struct UserKeyTests {
         #expect(try directory.standing(of: "alice") == UserStanding())
     }
 
+    @Test("A ban is made and lifted once, its reason can change, and nothing is handed out meanwhile")
+    func banned() async throws {
+        let own = try directory.credentials(for: "alice")
+        #expect(try await administrator.ban(user: "alice", reason: "spam"))
+        let refusal = NetworkError.userBanned("alice", reason: "spam")
+        #expect(refusal.description.hasPrefix("alice is banned: spam."))
+        #expect(throws: refusal) { try directory.credentials(for: "alice") }
+        await #expect(throws: refusal) { try await administrator.add(user: "alice") }
+        #expect(try await !administrator.ban(user: "alice", reason: "more spam"))
+        #expect(try directory.standing(of: "alice").banned?.reason == "more spam")
+        #expect(try await administrator.unban(user: "alice"))
+        #expect(try await !administrator.unban(user: "alice"))
+        #expect(try directory.credentials(for: "alice") == own)
+    }
+
     @Test("A ban and a revocation are in the log with whom they concern, and no reason or secret is")
     func log() async throws {
         let folder = try TemporaryDirectory()

@@ -10,31 +10,6 @@ import Testing
 @Suite("Topics over a real server", .realProcesses)
 struct TopicTests {
     @Test(
-        "B29 B30 lines sent while the server is down are stored once and in order",
-        arguments: NATSServerProcess.binaries)
-    func outage(_ binary: NATSServerBinary) async throws {
-        let fixture = try await ClientFixture.start(binary)
-        let client = try await fixture.client()
-        let events = Collector<SystemEvent>()
-        await events.start(client.events)
-        let outcomes = Collector<PublishNews>()
-        await outcomes.start(client.publishes)
-        try await fixture.server.kill9()
-        try await client.state(is: .reconnecting)
-        for number in 1...50 { try await client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
-        #expect(try await client.publish(topic: "chat.room", message: "late") == false)
-        try await fixture.server.restart()
-        try await client.state(is: .connected)
-        try await outcomes.wait(for: "51 ends") { $0.count { $0.state.isFinal } == 51 }
-        let stored = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0))
-        #expect(stored.map(\.text) == (1...50).map(String.init) + ["late"])
-        try await events.wait(for: "the events") { $0.contains(.messageResend) }
-        #expect(await events.elements == [.reconnecting, .reconnected, .messageResend])
-        #expect(client.queuedCount == 0)
-        await client.close()
-    }
-
-    @Test(
         "B38: where the rest of what was stored is deleted before it has come, a subscription is live all the same",
         arguments: NATSServerProcess.binaries)
     func deletedRest(_ binary: NATSServerBinary) async throws {

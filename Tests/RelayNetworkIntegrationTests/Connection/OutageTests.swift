@@ -171,19 +171,6 @@ struct OutageTests {
         }
     }
 
-    @Test("A slow link that splits every byte delays and loses nothing", arguments: TestServers.all)
-    func splits(server: String) async throws {
-        try await behindProxy(server) { _, proxy, client, _ in
-            try await proxy.set(.split(1), .delay(.milliseconds(2), jitter: .milliseconds(3)))
-            try await client.connect()
-            let heard = Collected(try await client.messages(topic: "chat.>"))
-            try await heard.live()
-            let texts = (1...20).map { "line \($0)" }
-            for text in texts { try await client.publish(topic: "chat.slow", message: .string(text)) }
-            try await heard.texts(texts)
-        }
-    }
-
     @Test("B16 disconnect is final from every state, mid-dial and mid-backoff too")
     func disconnectAnywhere() async throws {
         let faults = [FaultProxy.Fault.silent, .refuse, .passThrough]
@@ -209,24 +196,6 @@ struct OutageTests {
             await client.setAppStateActive(true)
             #expect(client.status.state == .disconnected)
             try await journal.heard(fault == .passThrough ? [.connected, .disconnected] : [.disconnected])
-        }
-    }
-
-    @Test("B19 without a network nothing is tried, and its return tries at once")
-    func noNetwork() async throws {
-        try await behindProxy(TestServers.all[0], { $0.reconnect = .supabase }) { _, proxy, client, journal in
-            try await client.connect()
-            await client.setNetworkAvailable(false)
-            await proxy.cut()
-            let status = try await journal.status("the pause") { $0.reason == .networkUnavailable }
-            #expect(status.state == .reconnecting && status.attempt == 0 && status.nextRetryAt == nil)
-            #expect(NexconnConnectionStatus(status).rawValue == 1)
-            #expect(RongCloudCode(status)?.rawValue == 30_002)
-            #expect(proxy.statistics.acceptedConnections == 1)
-            await client.setNetworkAvailable(true)
-            // The policy alone would wait for seven seconds.
-            let back = try await journal.status("the return") { $0.state == .connected && $0.recoveries == 1 }
-            #expect(back.recoveries == 1)
         }
     }
 }
