@@ -50,10 +50,7 @@ struct DialTests {
             link.waitForEnd()
         }
         let error = await failed(peer.url, ConnectOptions(connectTimeout: .seconds(2)))
-        guard case .timeout = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        #expect(error.isTimeout, "\(error as Any)")
         // Whoever says nothing is asked over a second connection whether it waits for TLS.
         try await eventually("every socket is closed") { peer.ends == (greets ? 1 : 2) }
     }
@@ -70,10 +67,7 @@ struct DialTests {
             link.waitForEnd()
         }
         let error = await failed(peer.url)
-        guard case .protocolViolation = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        #expect(error.isViolation, "\(error as Any)")
         try await eventually("the socket is closed") { peer.ends == 1 }
     }
 
@@ -96,10 +90,7 @@ struct DialTests {
             link.send("INFO {\"server_id\":\"S\",\"tls_required\":true}\r\nPING\r\n")
             link.waitForEnd()
         }
-        guard case .protocolViolation = await failed(peer.url) else {
-            Issue.record("believed")
-            return
-        }
+        #expect(await failed(peer.url).isViolation)
         // Nothing of the login may have gone out in clear.
         try await eventually("the socket is closed") { peer.ends == 1 }
         #expect(!peer.received.contains("CONNECT"))
@@ -115,10 +106,7 @@ struct DialTests {
         }
         let error = await failed(
             "\(scheme)://secret@127.0.0.1:\(peer.port)", ConnectOptions(tls: tls, connectTimeout: .seconds(60)))
-        guard case .tls = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        #expect(error.isTLS, "\(error as Any)")
         try await eventually("the socket is closed") { peer.ends == 1 }
         #expect(!peer.received.contains("CONNECT"))
     }

@@ -44,10 +44,6 @@ struct HostilePeerTests {
             "INFO {\"server_id\":\"S\",\"version\":\"2.10.0\",\"headers\":true,\"max_payload\":1048576,\"connect_urls\":[\(list)]}"
     }
 
-    private func isViolation(_ error: NATSError?) -> Bool {
-        if case .protocolViolation = error { true } else { false }
-    }
-
     /// What is repeated.
     enum Flood: String, CaseIterable {
         case pings, shortInfos, infosOfManyServers, longestInfos, refusedPublishes, refusedSubscriptions, notices
@@ -75,7 +71,7 @@ struct HostilePeerTests {
         let events = connection.events
         let before = ProcessMemory.resident
         _ = try connection.subscribe(to: "ready")
-        #expect(isViolation(await connection.waitUntilClosed()))
+        #expect(await connection.waitUntilClosed().isViolation)
         #expect(sent.withLockedValue(\.self) < Self.flood)
         #expect(ProcessMemory.resident < before + Self.room)
         var last: NATSConnectionEvent?
@@ -95,12 +91,12 @@ struct HostilePeerTests {
             link.waitForEnd()
         }
         if logsIn {
-            #expect(isViolation(await (try peer.connect(group: Self.loop)).waitUntilClosed()))
+            #expect(try await peer.connect(group: Self.loop).waitUntilClosed().isViolation)
         } else {
             let error = await failure { () async throws(NATSError) in
                 _ = try await NATSConnection.connect(to: ServerAddress(parsing: peer.url), group: Self.loop)
             }
-            #expect(isViolation(error))
+            #expect(error.isViolation)
         }
     }
 
@@ -123,7 +119,7 @@ struct HostilePeerTests {
         #expect(connection.info.connectURLs?.count == 128)
         #expect(connection.info.connectURLs?.first == "h0:4222")
         _ = try connection.subscribe(to: "ready")
-        #expect(isViolation(await connection.waitUntilClosed()))
+        #expect(await connection.waitUntilClosed().isViolation)
     }
 
     @Test("is left when a message claims more than there can be, and what it may claim is not taken on its word")
@@ -150,7 +146,7 @@ struct HostilePeerTests {
             link.send("HMSG a 2 67108865 67108865\r\n")
             link.waitForEnd()
         }
-        #expect(isViolation(await (try liar.connect(group: Self.loop)).waitUntilClosed()))
+        #expect(try await liar.connect(group: Self.loop).waitUntilClosed().isViolation)
     }
 
     @Test("with long subjects fills a slow reader's buffer as long payloads do")

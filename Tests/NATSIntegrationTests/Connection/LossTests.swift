@@ -9,13 +9,6 @@ import Testing
 
 @Suite("Loss of a connection", .longWaits)
 struct LossTests {
-    private func isLoss(_ error: NATSError?) -> Bool {
-        switch error {
-        case .closedByServer, .connectionLost: error?.isRetryable == true
-        default: false
-        }
-    }
-
     @Test(
         "an answer that came while this side found no time to read it is none that is missing",
         arguments: NATSServerProcess.binaries)
@@ -68,9 +61,9 @@ struct LossTests {
         async let closed = connection.waitUntilClosed()
         _ = try await silent.first(1)
         try await server.kill9()
-        #expect(isLoss(await closed))
-        #expect(isLoss(await request))
-        #expect(isLoss(await reader))
+        #expect(await closed.isLoss)
+        #expect(await request.isLoss)
+        #expect(await reader.isLoss)
         // What had arrived is still delivered.
         var iterator = subscription.makeAsyncIterator()
         #expect(try await iterator.next()?.text == "before")
@@ -81,16 +74,15 @@ struct LossTests {
             Issue.record("\(String(describing: last))")
             return
         }
-        #expect(isLoss(reason))
+        #expect(reason.isLoss)
         #expect(!connection.isOpen)
-        #expect(isLoss(await failure { () async throws(NATSError) in try connection.publish([], to: "a") }))
-        #expect(isLoss(await failure { () async throws(NATSError) in try await connection.flush() }))
-        #expect(isLoss(await failure { () async throws(NATSError) in _ = try connection.subscribe(to: "a") }))
-        #expect(
-            isLoss(
-                await failure { () async throws(NATSError) in
-                    _ = try await connection.request(ByteBuffer(), to: "a")
-                }))
+        #expect(await failure { () async throws(NATSError) in try connection.publish([], to: "a") }.isLoss)
+        #expect(await failure { () async throws(NATSError) in try await connection.flush() }.isLoss)
+        #expect(await failure { () async throws(NATSError) in _ = try connection.subscribe(to: "a") }.isLoss)
+        let refused = await failure { () async throws(NATSError) in
+            _ = try await connection.request(ByteBuffer(), to: "a")
+        }
+        #expect(refused.isLoss)
         // Events asked for afterwards tell the end at once.
         var late = connection.events.makeAsyncIterator()
         #expect(await late.next() == .closed(reason))
@@ -218,7 +210,7 @@ struct LossTests {
         while !seen.contains(.lameDuck), let event = await events.next() { seen.append(event) }
         #expect(seen.contains(.lameDuck))
         #expect(connection.info.isLameDuck == true)
-        #expect(isLoss(await connection.waitUntilClosed()))
+        #expect(await connection.waitUntilClosed().isLoss)
     }
 
     @Test("words of the server before it closes are the reason, and a bare end is none")
@@ -248,10 +240,7 @@ struct LossTests {
             link.waitForEnd()
         }
         let connection = try await peer.connect()
-        guard case .protocolViolation = await connection.waitUntilClosed() else {
-            Issue.record("still there")
-            return
-        }
+        #expect(await connection.waitUntilClosed().isViolation)
         try await eventually("the socket is closed") { peer.ends > 0 }
     }
 }

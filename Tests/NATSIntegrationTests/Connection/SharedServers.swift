@@ -101,3 +101,18 @@ func failure(of body: () async throws(NATSError) -> Void) async -> NATSError? {
         return error
     }
 }
+
+extension NATSError? {
+    var isTimeout: Bool { if case .timeout = self { true } else { false } }
+    var isViolation: Bool { if case .protocolViolation = self { true } else { false } }
+    var isInvalidArgument: Bool { if case .invalidArgument = self { true } else { false } }
+    var isTLS: Bool { if case .tls(let words) = self { !words.isEmpty } else { false } }
+
+    /// Whether a server or a network has gone, which may come back.
+    var isLoss: Bool {
+        switch self {
+        case .closedByServer, .connectionLost: self?.isRetryable == true
+        default: false
+        }
+    }
+}

@@ -36,10 +36,6 @@ struct TLSTests {
         }
     }
 
-    private func isTLS(_ error: NATSError?) -> Bool {
-        if case .tls(let words) = error { !words.isEmpty } else { false }
-    }
-
     @Test(
         "speaks with a server whose authority is trusted, by name and by address, where either side asks for TLS",
         arguments: NATSServerProcess.binaries)
@@ -60,7 +56,7 @@ struct TLSTests {
         // What the server asks for is done for an address that does not.
         let upgraded = try await connect(server, scheme: "nats", trusting())
         try await upgraded.flush()
-        #expect(isTLS(await refusal(server, scheme: "nats", nil)), "without an authority it does not go on in clear")
+        #expect(await refusal(server, scheme: "nats", nil).isTLS, "without an authority it does not go on in clear")
         // A killed server is a loss to recover from, and no failure of TLS.
         try await server.kill9()
         let reason = try #require(await upgraded.waitUntilClosed())
@@ -271,7 +267,7 @@ struct TLSTests {
         try await connection.flush()
         #expect(connection.info.version.isEmpty == false)
         await connection.close()
-        #expect(isTLS(await refusal(server, TLSOptions(handshakesFirst: true))))
+        #expect(await refusal(server, TLSOptions(handshakesFirst: true)).isTLS)
         // After its five seconds the server speaks first, for clients that wait.
         let patient = try await connect(server, trusting())
         try await patient.flush()

@@ -50,17 +50,13 @@ struct KeyValueDeadlineTests {
         ),
     ]
 
-    private func isTimeout(_ error: NATSError?) -> Bool {
-        if case .timeout = error { true } else { false }
-    }
-
     @Test("no call waits for a server that never answers", arguments: calls.map(\.name))
     func unanswered(name: String) async throws {
         let call = try #require(Self.calls.first { $0.name == name }?.call)
         let peer = try Self.silent()
         let connection = try await peer.connect()
         let bucket = try KeyValueBucket("B", JetStream(connection, timeout: .milliseconds(100)))
-        #expect(isTimeout(await failure { () async throws(NATSError) in try await call(bucket) }))
+        #expect(await failure { () async throws(NATSError) in try await call(bucket) }.isTimeout)
         #expect(connection.isOpen)
         connection.closeNow()
     }
@@ -96,7 +92,7 @@ struct KeyValueDeadlineTests {
         let failure = await failure { () async throws(NATSError) in
             try await bucket.forEachEntry { entry in told.withLockedValue { $0.append(entry.key) } }
         }
-        #expect(isTimeout(failure))
+        #expect(failure.isTimeout)
         #expect(told.withLockedValue(\.self) == (bringsFirst ? ["a"] : []))
         try await eventually("one consumer") { made.withLockedValue(\.self) == 1 }
         connection.closeNow()
@@ -113,7 +109,7 @@ struct KeyValueDeadlineTests {
         var changes = try hasty.watch().makeAsyncIterator()
         #expect(try await changes.next()?.key == "a")
         server.setSilent(true)
-        #expect(isTimeout(await failure { () async throws(NATSError) in _ = try await hasty.get("a") }))
+        #expect(await failure { () async throws(NATSError) in _ = try await hasty.get("a") }.isTimeout)
         server.setSilent(false)
         try await patient.put(ByteBuffer(string: "2"), for: "b")
         #expect(try await changes.next()?.key == "b")

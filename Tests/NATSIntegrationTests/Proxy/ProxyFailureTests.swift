@@ -189,17 +189,10 @@ struct ProxyFailureTests {
         let peer = try ScriptedPeer { $0.waitForEnd() }
         for host in ["a\r\nX: y", "", String(repeating: "h", count: 300)] {
             let error = await failed(kind, port: peer.port, to: ServerAddress(host: host, port: 1))
-            guard case .invalidArgument = error else {
-                Issue.record("\(String(describing: error))")
-                continue
-            }
+            #expect(error.isInvalidArgument, "\(error as Any)")
         }
         for port in [0, 70_000] {
-            guard case .invalidArgument = await failed(kind, port: peer.port, to: ServerAddress(host: "h", port: port))
-            else {
-                Issue.record("\(port)")
-                continue
-            }
+            #expect(await failed(kind, port: peer.port, to: ServerAddress(host: "h", port: port)).isInvalidArgument)
         }
         try await eventually("five sockets, all closed") { peer.accepted == 5 && peer.ends == 5 }
         #expect(peer.received.isEmpty)
