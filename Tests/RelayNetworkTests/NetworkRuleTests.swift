@@ -155,11 +155,6 @@ struct NetworkRuleTests {
         }
     }
 
-    @Test("Any path can be written into the server's configuration")
-    func quoting() {
-        #expect(ServerConfiguration.quoted(#"/a b/"c"\d"#) == #""/a b/\"c\"\\d""#)
-    }
-
     @Test("How often stored messages are forced onto the disk is written where the server takes it, within JetStream")
     func syncInterval() throws {
         func lines(_ interval: Int64?) throws -> [String] {

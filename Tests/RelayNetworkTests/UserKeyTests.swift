@@ -150,22 +150,6 @@ struct UserKeyTests {
         #expect(record.keys.count == 7_001 && record.keys[0].publicKey == own && record.keys[0].revoked == 1)
     }
 
-    @Test("A token each hour for a year leaves a hundred keys, and those that were revoked as long as they would hold")
-    func tokensByTheThousand() throws {
-        let alice = try UserName("alice")
-        var keys: [UserKey] = []
-        var most = 0
-        for hour in 0..<Int64(8_760) {
-            let now = hour * 3_600
-            try keys.add(UserKey("U\(hour)", .token, created: now, expires: now + 3_600), of: alice, at: now)
-            if hour == 5_000 { keys[keys.count - 1].revoked = now }
-            most = max(most, keys.count)
-            let isHeld = keys.contains { $0.publicKey == "U5000" && $0.revoked != nil }
-            #expect(isHeld == (5_000..<5_001 + 7 * 24).contains(hour), "hour \(hour)")
-        }
-        #expect(most == UserKey.endedLimit + 2)
-    }
-
     @Test("Nothing is handed out for a user whose access has ended, until it is extended")
     func ended() async throws {
         _ = try await administrator.add(user: "alice")

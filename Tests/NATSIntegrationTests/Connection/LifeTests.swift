@@ -58,21 +58,6 @@ struct LifeTests {
         await reader.close()
     }
 
-    @Test("a connection without references is freed and its socket closed")
-    func dropped() async throws {
-        let peer = try peer()
-        weak var connection: NATSConnection?
-        weak var core: ConnectionCore?
-        do {
-            let held = try await peer.connect()
-            (connection, core) = (held, held.core)
-            try held.publish([1], to: "a")
-        }
-        #expect(connection == nil)
-        try await eventually("the socket is closed") { peer.ends == 1 }
-        try await eventually("the state is freed") { core == nil }
-    }
-
     @Test("a subscription, a request and events that outlive the connection end, and hold nothing")
     func droppedInUse() async throws {
         let peer = try peer()

@@ -255,17 +255,6 @@ import Testing
         #expect(driver.handle(.dialSucceeded(generation: 2)) == [.closeSocket(generation: 2)])
     }
 
-    @Test("B20: a missed heartbeat reconnects through a closed socket; the round trip belongs to one connection")
-    func heartbeat() {
-        var driver = MachineDriver.connected()
-        driver.handle(.roundTrip(generation: 1, .milliseconds(4)))
-        #expect(driver.status.roundTripTime == .milliseconds(4))
-        #expect(driver.handle(.roundTrip(generation: 1, .milliseconds(4))).isEmpty)
-        let actions = driver.handle(.connectionFailed(generation: 1, reason: .connectionLost("no answer")))
-        #expect(actions.first == .closeSocket(generation: 1))
-        #expect(driver.status.roundTripTime == nil)
-    }
-
     @Test("B61: silence is part of the status, with no round trip beside it, and changes no state")
     func silence() {
         var driver = MachineDriver.connected()
@@ -402,21 +391,6 @@ import Testing
         driver.advance(.milliseconds(50))
         driver.succeed()
         #expect(driver.events == [.connected, .reconnecting, .reconnected])
-    }
-
-    @Test("B23: while waiting, a return to the foreground tries at once; when connected it changes nothing")
-    func foregroundWithoutSuspension() {
-        var driver = MachineDriver.connected()
-        #expect(driver.handle(.resumeRequested).isEmpty)
-        for _ in 0..<8 {
-            driver.fail()
-            driver.advance(driver.waiting ?? .zero)
-        }
-        driver.fail()
-        driver.handle(.resumeRequested)
-        #expect(driver.sockets.count == 1)
-        driver.fail()
-        #expect(driver.waiting == .milliseconds(50))
     }
 
     @Test("A suspension before the first connection keeps connect's callers and their limit")
