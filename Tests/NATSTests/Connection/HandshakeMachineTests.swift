@@ -40,11 +40,17 @@ struct HandshakeMachineTests {
         #expect(machine.pongReceived() == .succeed)
     }
 
-    @Test("an offer of TLS is left alone by a caller who wants none")
-    func unusedOffer() {
-        var machine = HandshakeMachine(wantsTLS: false, handshakesFirst: false)
-        let info = info(offered: true)
-        #expect(machine.infoReceived(info, hasTrailingBytes: false) == .login)
+    @Test("a caller who wants no TLS leaves an offer of it alone, and what comes at the wrong time changes nothing")
+    func unwanted() {
+        for handshakesFirst in [false, true] {
+            var machine = HandshakeMachine(wantsTLS: false, handshakesFirst: handshakesFirst)
+            #expect(machine.pongReceived() == .wait)
+            #expect(machine.secured() == .wait)
+            #expect(machine.state == .waitingForInfo)
+            #expect(machine.infoReceived(info(offered: true), hasTrailingBytes: false) == .login)
+            #expect(machine.infoReceived(info(required: true), hasTrailingBytes: false) == .wait)
+            #expect(machine.pongReceived() == .succeed)
+        }
     }
 
     @Test("never logs in in clear when the caller wants TLS and the server has none")
@@ -104,27 +110,6 @@ struct HandshakeMachineTests {
         let info = info(required: true)
         #expect(machine.infoReceived(info, hasTrailingBytes: true) == .login)
         #expect(machine.secured() == .wait)
-        #expect(machine.pongReceived() == .succeed)
-    }
-
-    @Test("TLS first without the wish for TLS is nothing")
-    func handshakeFirstAlone() {
-        #expect(HandshakeMachine(wantsTLS: false, handshakesFirst: true).state == .waitingForInfo)
-    }
-
-    @Test("a verdict before the login is none")
-    func earlyPong() {
-        var machine = HandshakeMachine(wantsTLS: false, handshakesFirst: false)
-        #expect(machine.pongReceived() == .wait)
-        #expect(machine.secured() == .wait)
-        #expect(machine.state == .waitingForInfo)
-    }
-
-    @Test("INFO after the login changes nothing of it")
-    func laterInfo() {
-        var machine = HandshakeMachine(wantsTLS: false, handshakesFirst: false)
-        _ = machine.infoReceived(info(), hasTrailingBytes: false)
-        #expect(machine.infoReceived(info(required: true), hasTrailingBytes: false) == .wait)
         #expect(machine.pongReceived() == .succeed)
     }
 

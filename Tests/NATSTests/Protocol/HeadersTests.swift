@@ -95,19 +95,16 @@ struct HeadersTests {
     }
 
     @Test(
-        "are not writable when they would change the frame around them",
+        "are writable with any printable value, and not when they would change the frame around them",
         arguments: [
             ("A\r\nB", "x"), ("A", "x\r\nInjected: y"), ("A", "x\n"), ("A", "\r"), ("", "x"), ("a b", "x"),
-            ("a:b", "x"),
-            ("ä", "x"), ("a\u{7F}", "x"), ("a\u{0}", "x"), ("A", "x\r\n\r\nPUB other 1\r\n1"),
+            ("a:b", "x"), ("ä", "x"), ("a\u{7F}", "x"), ("a\u{0}", "x"), ("A", "x\r\n\r\nPUB other 1\r\n1"),
         ])
     func injection(name: String, value: String) {
         #expect(!([name: value] as NATSHeaders).isWritable)
-    }
-
-    @Test("are writable with any printable value", arguments: ["", " ", "ü", "a:b", "{\"json\":1}", "tab\t"])
-    func writable(value: String) {
-        #expect((["Name-1_x": value] as NATSHeaders).isWritable)
+        for good in ["", " ", "ü", "a:b", "{\"json\":1}", "tab\t"] {
+            #expect((["Name-1_x": good] as NATSHeaders).isWritable)
+        }
     }
 
     @Test("a message tells status and headers, and its payload without them")

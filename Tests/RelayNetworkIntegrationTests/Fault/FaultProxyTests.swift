@@ -131,18 +131,6 @@ struct FaultProxyTests {
         await pair.proxy.close()
     }
 
-    @Test("A half close ends one direction and leaves the other")
-    func halfClose() async throws {
-        let pair = try await Pair()
-        await pair.proxy.halfClose(.fromClient)
-        #expect(await pair.server.read(1).end == .finished)
-        await pair.client.send(Self.text)
-        await pair.server.send(Self.text)
-        #expect(await pair.client.read(Self.text.count).bytes == Self.text)
-        try await eventually("the rest is swallowed") { pair.proxy.statistics.swallowedBytes == Self.text.count }
-        await pair.proxy.close()
-    }
-
     @Test("A half close ends its direction, though the server is only being dialled yet")
     func earlyHalfClose() async throws {
         let listener = try LoopbackSocket.listening()
@@ -157,40 +145,6 @@ struct FaultProxyTests {
             #expect(await client.read(Self.text.count).bytes == Self.text)
         }
         await proxy.close()
-    }
-
-    @Test("Delay, rate and splitting change no byte and no order")
-    func unharmed() async throws {
-        let pair = try await Pair()
-        let bytes = (0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-        for faults: FaultProxy.Fault in [
-            .split(1, .fromServer), .split(7), .throttle(bytesPerSecond: 400_000),
-            .delay(.milliseconds(20), jitter: .milliseconds(30)),
-        ] {
-            try await pair.proxy.set(faults)
-            await pair.server.send(bytes)
-            #expect(await pair.client.read(bytes.count).bytes == bytes, "\(faults)")
-        }
-        // Held back, and let go.
-        try await pair.proxy.set(.throttle(bytesPerSecond: 0), .split(100))
-        await pair.server.send(bytes)
-        #expect(await pair.client.read(1, seconds: 1).end == .silent)
-        try await pair.proxy.set()
-        #expect(await pair.client.read(bytes.count).bytes == bytes)
-        await pair.proxy.close()
-    }
-
-    @Test("A side that reads nothing stops the other one; nothing is lost and little is held")
-    func backPressure() async throws {
-        let pair = try await Pair()
-        let piece = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-        var bytes: [UInt8] = []
-        for _ in 0..<1_000 { bytes += piece }
-        let sent = await pair.client.send(bytes, seconds: 2)
-        #expect(sent > 0 && sent < 40 << 20)
-        async let received = pair.server.read(sent)
-        #expect(await received.bytes == Array(bytes.prefix(sent)))
-        await pair.proxy.close()
     }
 
     @Test("A server that is not there costs the client its connection; a lost side is lost on the other")
