@@ -1,4 +1,3 @@
-import Dispatch
 import NIOConcurrencyHelpers
 import Testing
 
@@ -13,24 +12,6 @@ struct CompletionTests {
         #expect(!completion.fulfil(2))
         #expect(await completion.value() == 1)
         #expect(!completion.fulfil(3))
-    }
-
-    @Test("wakes the waiter")
-    func late() async {
-        let completion = Completion<Int>()
-        let executor = QueueExecutor()
-        let steps = NIOLockedValueBox<[String]>([])
-        let waiter = Task(executorPreference: executor) {
-            steps.withLockedValue { $0.append("begun") }
-            let value = await completion.value()
-            steps.withLockedValue { $0.append("woken") }
-            return value
-        }
-        executor.settle()
-        #expect(steps.withLockedValue(\.self) == ["begun"])
-        #expect(completion.fulfil(7))
-        #expect(await waiter.value == 7)
-        #expect(steps.withLockedValue(\.self) == ["begun", "woken"])
     }
 
     @Test("a task cancelled before it waits gets cancelled at once")
@@ -90,17 +71,4 @@ struct CompletionTests {
             return .failure(error)
         }
     }
-}
-
-/// Runs a task on a queue of its own, so that a test can know that the task has come to where it waits.
-private final class QueueExecutor: TaskExecutor {
-    private let queue = DispatchQueue(label: "QueueExecutor")
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-    }
-
-    /// Returns when everything that was to be run has been run.
-    func settle() { queue.sync {} }
 }

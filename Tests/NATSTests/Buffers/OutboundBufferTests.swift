@@ -71,17 +71,6 @@ struct OutboundBufferTests {
         #expect(try append(1, to: buffer).isBelowHighWaterMark)
     }
 
-    @Test("refuses more than its limit, and takes again when there is room")
-    func limit() throws {
-        let buffer = OutboundBuffer(highWaterMark: 10, limit: 100)
-        _ = try append(150, to: buffer)
-        #expect(throws: NATSError.outboundBufferFull(bytes: 150)) { try append(1, to: buffer) }
-        _ = buffer.take()
-        #expect(throws: NATSError.outboundBufferFull(bytes: 150)) { try append(1, to: buffer) }
-        buffer.written(150)
-        #expect(try append(1, to: buffer).isBelowHighWaterMark)
-    }
-
     @Test("wakes waiters when half the mark is left")
     func drained() async throws {
         let buffer = OutboundBuffer(highWaterMark: 100, limit: 1_000)
@@ -101,17 +90,5 @@ struct OutboundBufferTests {
         #expect(try !append(100, to: buffer).isBelowHighWaterMark)
         #expect(throws: NATSError.outboundBufferFull(bytes: 100)) { try append(1, to: buffer) }
         #expect(try buffer.drainWaiter() != nil)
-    }
-
-    @Test("its end reaches everybody, with the first reason")
-    func closing() async throws {
-        let buffer = OutboundBuffer(highWaterMark: 10, limit: 1_000)
-        _ = try append(10, to: buffer)
-        let waiter = try #require(try buffer.drainWaiter())
-        buffer.close(.staleConnection)
-        buffer.close(.closed)
-        await #expect(throws: NATSError.staleConnection) { try await waiter.result() }
-        #expect(throws: NATSError.staleConnection) { try append(1, to: buffer) }
-        #expect(throws: NATSError.staleConnection) { try buffer.drainWaiter() }
     }
 }

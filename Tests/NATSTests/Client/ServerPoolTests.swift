@@ -43,18 +43,6 @@ import Testing
         #expect(names(pool) == ["a", "c"])
     }
 
-    @Test("Of a list without end the beginning is taken in, and the next list takes its place")
-    func bounded() {
-        var random = NATS.SeededGenerator(seed: 3)
-        var pool = ServerPool(servers("a"))
-        for round in 0..<10 {
-            pool.advertise((0..<10_000).map { ServerAddress(host: "h\(round)-\($0)") }, using: &random)
-            #expect(pool.order.count == 129 && pool.next?.host == "a")
-        }
-        pool.advertise(servers("b"), using: &random)
-        #expect(names(pool) == ["a", "b"])
-    }
-
     @Test("A network that moved to another port forgets the old one")
     func reconfigured() {
         var pool = ServerPool(servers("a", "b"))

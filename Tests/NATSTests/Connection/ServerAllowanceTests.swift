@@ -44,29 +44,3 @@ struct ServerAllowanceTests {
         #expect(throws: NATSError.self) { try allowance.refused(afterSending: 800) }
     }
 }
-
-@Suite("Answers to pings")
-struct PongDebtTests {
-    @Test("one batch is on its way at a time, and each ping has its answer")
-    func batches() throws {
-        var debt = PongDebt()
-        #expect(debt.nextBatch() == 0)
-        for _ in 0..<PongDebt.batch + 5 { try debt.pinged() }
-        #expect(debt.nextBatch() == PongDebt.batch)
-        #expect(debt.nextBatch() == 0)
-        try debt.pinged()
-        debt.taken()
-        #expect(debt.nextBatch() == 6)
-        debt.taken()
-        #expect(debt.nextBatch() == 0)
-    }
-
-    @Test("who takes no answers may ask so often and not once more, whatever is on its way")
-    func limit() throws {
-        var debt = PongDebt()
-        for _ in 0..<10 { try debt.pinged() }
-        #expect(debt.nextBatch() == 10)
-        for _ in 10..<PongDebt.limit { try debt.pinged() }
-        #expect(throws: NATSError.protocolViolation("it pings and does not take the answers")) { try debt.pinged() }
-    }
-}

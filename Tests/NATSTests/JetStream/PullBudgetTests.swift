@@ -5,36 +5,6 @@ import Testing
 
 @Suite("Budget of pulls")
 struct PullBudgetTests {
-    @Test("a pull ends with its last message, and the next is due when half of it has come")
-    func messages() {
-        var budget = PullBudget(maximumPayload: 1 << 20)
-        #expect(budget.wantsPull(of: 500))
-        budget.began(7, messages: 500, bytes: budget.next)
-        for number in 1...500 {
-            let isDue = budget.wantsPull(of: 500)
-            let hasEnded = budget.received(128, at: 0)
-            #expect(isDue == (number > 250))
-            #expect(hasEnded == (number == 500))
-        }
-        #expect(budget.pulls.isEmpty && budget.messages == 0 && budget.bytes == 0)
-        #expect(budget.next == PullBudget.usualBytes)
-    }
-
-    @Test("bytes that are used up to the last one end a pull without a word, and no others do")
-    func usedUp() {
-        var budget = PullBudget(maximumPayload: 0, asked: 100)
-        budget.began(1, messages: 10, bytes: budget.next)
-        let first = budget.received(60, at: 0)
-        let second = budget.received(40, at: 0)
-        #expect(!first && second)
-        #expect(budget.pulls.isEmpty && budget.messages == 0 && budget.bytes == 0)
-        // Where the server counts less, it says itself when the pull has ended.
-        budget.began(2, messages: 10, bytes: 100)
-        let third = budget.received(101, at: 0)
-        #expect(!third)
-        #expect(budget.pulls.map(\.source) == [2] && budget.messages == 9 && budget.bytes == 0)
-    }
-
     @Test("a pull that names no bytes ends with its messages alone")
     func unbounded() {
         var budget = PullBudget(maximumPayload: 1 << 20)
@@ -74,20 +44,6 @@ struct PullBudgetTests {
         budget.began(3, messages: 500, bytes: budget.next)
         _ = budget.received(1_000, at: 0)
         try budget.ended(at: 0, isTooSmall: true)
-        #expect(budget.next == PullBudget.usualBytes)
-    }
-
-    @Test("large messages are expected to go on until a pull has brought none")
-    func largeMessages() throws {
-        var budget = PullBudget(maximumPayload: 16 << 20)
-        budget.began(1, messages: 500, bytes: 16 << 20)
-        _ = budget.received(9 << 20, at: 0)
-        try budget.ended(at: 0, isTooSmall: true)
-        // Another one fits, and no two.
-        #expect(budget.next > 9 << 20 && budget.next < 18 << 20)
-        budget.began(2, messages: 2, bytes: budget.next)
-        _ = budget.received(100, at: 0)
-        _ = budget.received(100, at: 0)
         #expect(budget.next == PullBudget.usualBytes)
     }
 

@@ -14,8 +14,6 @@ struct ServerErrorTextTests {
         }
     }
 
-    private static func broke(_ text: String) -> NATSError { .protocolViolation("it answered \(text)") }
-
     @Test(
         "ends the connection for a typed reason, in any case and with words behind it",
         arguments: [

@@ -120,22 +120,6 @@ struct AdministratorStateTests {
         }
     }
 
-    @Test("A ban that comes while the network starts holds, whichever is first", arguments: TestServers.all)
-    func whileStarting(server: String) async throws {
-        let folder = try TemporaryFolder()
-        let names = (0..<12).map { "user\($0)" }
-        let credentials = try names.map { try folder.network.credentials(for: $0) }
-        let administrator = NetworkAdministrator(directory: folder.network)
-        let bans = Task { for name in names { try await administrator.ban(user: name) } }
-        try await TestNetwork.run(server: server, in: folder) { network in
-            for user in credentials {
-                try await eventually("the ban holds") { try await !network.admits(user) }
-            }
-            // The last of them is acknowledged, too, before the network ends.
-            try await bans.value
-        }
-    }
-
     @Test("Administrators who act at once lose none of their acts", arguments: TestServers.all)
     func concurrency(server: String) async throws {
         try await TestNetwork.run(server: server) { network in

@@ -9,11 +9,6 @@ import Testing
 /// `parley network user` as a script meets it.
 @Suite("Administrator: the commands", .realProcesses)
 struct UserCommandTests {
-    private struct Line: Decodable, Hashable {
-        var user: String
-        var action: String
-    }
-
     /// Runs `parley network user` on the network of a folder.
     private func user(_ folder: TemporaryFolder, _ arguments: String...) async throws -> TestSupport.ChildProcess.Result
     {
@@ -287,20 +282,5 @@ struct UserCommandTests {
             #expect(try await key("new", "alice").exitCode == 0)
             #expect(try await run(folder, own).exitCode == 0)
         }
-    }
-
-    @Test("A user who is kept out learns it at once, before any network is started")
-    func refusal() async throws {
-        let folder = try TemporaryFolder()
-        for (action, word) in [("ban", "banned"), ("deactivate", "deactivated")] {
-            #expect(try await user(folder, "add", action).exitCode == 0)
-            #expect(try await user(folder, action, action, "--reason", "spam").exitCode == 0)
-            for arguments in [["send", "a", "text", "--as", action], ["network", "user", "add", action]] {
-                let refused = try await run(folder, arguments)
-                #expect(refused.exitCode == 77, "\(refused)")
-                #expect(refused.diagnostics.contains("\(word): spam"), "\(refused)")
-            }
-        }
-        #expect(try await folder.network.running() == nil)
     }
 }
