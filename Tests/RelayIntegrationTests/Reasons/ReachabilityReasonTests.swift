@@ -38,6 +38,7 @@ struct ReachabilityReasonTests {
             #expect(status.reason?.words.contains(words) == true, "\(status.words)")
             #expect(RongCloudCode(status)?.rawValue == 30_001)
         }
+        withExtendedLifetime(silent) {}
     }
 
     @Test("A certificate that cannot be trusted is reported in words of its cause")
