@@ -154,23 +154,6 @@ struct LossTests {
         }
     #endif
 
-    @Test("pings of the server are answered while nothing is read")
-    func serverPings() async throws {
-        let peer = try ScriptedPeer { link in
-            guard link.logIn(), link.waitFor("SUB a 2\r\n") else { return }
-            for _ in 0..<5 {
-                link.send(String(repeating: "MSG a 2 1\r\nx\r\n", count: 100) + "PING\r\n")
-                guard link.waitFor("PONG\r\n") else { return }
-            }
-            link.send("-ERR 'Enough'\r\n")
-            link.waitForEnd()
-        }
-        let connection = try await peer.connect()
-        let subscription = try connection.subscribe(to: "a", limits: BufferLimits(messages: 1))
-        #expect(await connection.waitUntilClosed() == .closedByServer("Enough"))
-        #expect(subscription.subject == "a")
-    }
-
     /// A channel whose write fails is read to its end at once, from inside the write.
     @Test("what arrives, and ends the connection, while a ping is being answered comes after what came with the ping")
     func readInsideWrite() async throws {
@@ -196,21 +179,6 @@ struct LossTests {
         #expect(await task.value == .cancelled)
         #expect(connection.isOpen)
         connection.closeNow()
-    }
-
-    @Test("lame duck mode is reported before the server closes", arguments: NATSServerProcess.binaries)
-    func lameDuck(binary: NATSServerBinary) async throws {
-        let server = try await NATSServerProcess.start(
-            binary, configuration: "lame_duck_grace_period: \"1s\"\nlame_duck_duration: \"30s\"", jetStream: false)
-        let connection = try await server.connect()
-        var events = connection.events.makeAsyncIterator()
-        let signal = try await ChildProcess.run("kill", ["-USR2", "\(server.processID)"])
-        #expect(signal.status.isSuccess)
-        var seen: [NATSConnectionEvent] = []
-        while !seen.contains(.lameDuck), let event = await events.next() { seen.append(event) }
-        #expect(seen.contains(.lameDuck))
-        #expect(connection.info.isLameDuck == true)
-        #expect(await connection.waitUntilClosed().isLoss)
     }
 
     @Test("words of the server before it closes are the reason, and a bare end is none")
