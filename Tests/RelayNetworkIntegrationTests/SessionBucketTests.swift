@@ -48,39 +48,6 @@ struct SessionBucketTests {
         }
     }
 
-    @Test("B18: a user reads, exchanges, deletes and watches the own session key", arguments: TestServers.all)
-    func ownKey(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            let alice = try await network.connect(as: "a+b=c")
-            let key = try UserName("a+b=c").key
-            let sessions = try KeyValueBucket(SessionBucket.name, network.jetStream(alice))
-            #expect(try await sessions.get(key) == nil)
-            var changes = try sessions.watch(key).makeAsyncIterator()
-            try await changes.open()
-            let first = try await sessions.create(ByteBuffer(string: "one"), for: key)
-            await #expect(throws: NATSError.self) {
-                try await sessions.create(ByteBuffer(string: "two"), for: key)
-            }
-            let second = try await sessions.update(ByteBuffer(string: "two"), for: key, revision: first)
-            await #expect(throws: NATSError.self) {
-                try await sessions.update(ByteBuffer(string: "three"), for: key, revision: first)
-            }
-            #expect(try await sessions.get(key)?.revision == second)
-            try await sessions.delete(key)
-            #expect(try await sessions.get(key) == nil)
-            let third = try await sessions.create(ByteBuffer(string: "four"), for: key)
-            var seen: [String] = []
-            while seen.count < 4 {
-                let change = try #require(try await changes.next())
-                #expect(change.key == key)
-                seen.append("\(change.operation.rawValue) \(String(buffer: change.value))")
-            }
-            #expect(seen == ["PUT one", "PUT two", "DEL ", "PUT four"])
-            #expect(try await sessions.get(key)?.revision == third)
-            await alice.close()
-        }
-    }
-
     @Test("B18: no user reaches another user's session key", arguments: TestServers.all)
     func foreignKey(server: String) async throws {
         try await TestNetwork.run(server: server) { network in

@@ -58,42 +58,4 @@ struct ProtocolDecoderFaultTests {
         let failure = try #require(ProtocolDecoder.read("\u{1B}[31mred\u{7}\r\n").failure)
         #expect(!failure.description.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F })
     }
-
-    @Test("survives 8,000 mutations of a valid transcript", .processorBound, arguments: [11 as UInt64, 12])
-    func mutations(seed: UInt64) async {
-        let block = "NATS/1.0\r\nA: 1\r\n\r\n"
-        let text =
-            "INFO {\"a\":1}\r\nMSG a.b 7 r 5\r\nhello\r\nHMSG h 8 \(block.utf8.count) \(block.utf8.count + 2)\r\n\(block)ok\r\n"
-            + "PING\r\nMSG c 9  0\r\n\r\n-ERR 'x'\r\n+OK\r\nPONG\r\n"
-        let original = Array(text.utf8)
-        var generator = SeededGenerator(seed)
-        var refused = 0
-        for round in 0..<4_000 {
-            if round % 100 == 0 { await Task.yield() }
-            var bytes = original
-            for _ in 0..<Int.random(in: 1...4, using: &generator) {
-                let place = Int.random(in: 0..<bytes.count, using: &generator)
-                switch Int.random(in: 0..<5, using: &generator) {
-                case 0: bytes[place] = UInt8.random(in: 0...255, using: &generator)
-                case 1: bytes.remove(at: place)
-                case 2: bytes.insert(UInt8.random(in: 0x20...0x39, using: &generator), at: place)
-                case 3: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
-                default: bytes.removeSubrange(place..<min(bytes.count, place + 7))
-                }
-            }
-            let whole = ProtocolDecoder.read([bytes])
-            let cut = ProtocolDecoder.read(
-                bytes.cut(at: [
-                    Int.random(in: 0...bytes.count, using: &generator),
-                    Int.random(in: 0...bytes.count, using: &generator),
-                ]))
-            if whole.failure != nil { refused += 1 }
-            guard whole.sink.events == cut.sink.events, (whole.failure == nil) == (cut.failure == nil) else {
-                Issue.record(
-                    "a cut changes what is found in \(String(decoding: bytes, as: UTF8.self).debugDescription)")
-                return
-            }
-        }
-        #expect(refused > 0)
-    }
 }

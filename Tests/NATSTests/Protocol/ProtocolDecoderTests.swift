@@ -68,23 +68,6 @@ struct ProtocolDecoderTests {
         #expect(sink.events == Self.transcript.events)
     }
 
-    @Test("finds the same in 800 random cuts", .processorBound, arguments: [1 as UInt64, 2])
-    func randomCuts(seed: UInt64) async {
-        var generator = SeededGenerator(seed)
-        let bytes = Self.transcript.bytes
-        for round in 0..<400 {
-            if round % 100 == 0 { await Task.yield() }
-            let places = (0..<Int.random(in: 2...40, using: &generator)).map { _ in
-                Int.random(in: 0...bytes.count, using: &generator)
-            }
-            let (sink, failure) = ProtocolDecoder.read(bytes.cut(at: places))
-            guard failure == nil, sink.events == Self.transcript.events else {
-                Issue.record("round \(round) of seed \(seed), cut at \(places.sorted())")
-                return
-            }
-        }
-    }
-
     @Test("reads a payload of 70 KB, cut everywhere near its ends, in reads of every size, and byte by byte")
     func largePayload() async {
         let payload = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
