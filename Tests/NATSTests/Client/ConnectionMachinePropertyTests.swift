@@ -102,7 +102,7 @@ import Testing
         "B11, B13, B16, B17, B20: 120,000 random events never break a rule", .processorBound,
         arguments: [ReconnectPolicy.parley, .relayx, .rongcloud, .supabase]
     ) func randomLife(_ policy: ReconnectPolicy) async {
-        var random = NATS.SeededGenerator(seed: 11)
+        var random = SeededGenerator(seed: 11)
         var machine = ConnectionMachine(policy: policy, seed: 12)
         var books = Books()
         var now = ContinuousClock.now
@@ -139,7 +139,7 @@ import Testing
     }
 
     private func randomEvent(
-        _ random: inout NATS.SeededGenerator,
+        _ random: inout SeededGenerator,
         _ machine: ConnectionMachine,
         _ books: Books
     ) -> ConnectionMachine.Event {

@@ -27,8 +27,8 @@ import Testing
 
     @Test("B15: jitter can be repeated, is real and bounded, and the compatible presets have none")
     func jitter() {
-        var first = NATS.SeededGenerator(seed: 9)
-        var second = NATS.SeededGenerator(seed: 9)
+        var first = SeededGenerator(seed: 9)
+        var second = SeededGenerator(seed: 9)
         var seen: Set<Duration> = []
         for attempt in 1...2_000 {
             let wait = ReconnectPolicy.parley.delay(attempt: attempt, using: &first)

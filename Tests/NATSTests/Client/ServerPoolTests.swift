@@ -21,7 +21,7 @@ import Testing
 
     @Test("What a server tells of the others comes behind the configured ones, and an empty list changes nothing")
     func advertised() {
-        var random = NATS.SeededGenerator(seed: 3)
+        var random = SeededGenerator(seed: 3)
         var pool = ServerPool(servers("a"))
         pool.advertise(servers("a", "b", "c", "b"), using: &random)
         #expect(names(pool).first == "a" && Set(names(pool)) == ["a", "b", "c"] && names(pool).count == 3)
@@ -33,7 +33,7 @@ import Testing
 
     @Test("The server in use stays known although a list leaves it out, until it fails")
     func current() {
-        var random = NATS.SeededGenerator(seed: 3)
+        var random = SeededGenerator(seed: 3)
         var pool = ServerPool(servers("a"))
         pool.advertise(servers("b"), using: &random)
         pool.connected(to: ServerAddress(host: "b"))

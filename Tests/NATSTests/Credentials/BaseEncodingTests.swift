@@ -46,7 +46,7 @@ struct BaseEncodingTests {
 
     @Test("Random bytes of every length come back from their text")
     func roundTrips() {
-        var generator = SeededGenerator(32)
+        var generator = SeededGenerator(seed: 32)
         for length in 0..<200 {
             let bytes = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
             #expect(Base32.decode(Base32.encode(bytes)) == bytes)

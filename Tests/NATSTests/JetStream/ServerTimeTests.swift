@@ -37,7 +37,7 @@ struct ServerTimeTests {
 
     @Test("writes what it reads, for 5,000 moments of three centuries")
     func roundTrip() {
-        var generator = SeededGenerator(3)
+        var generator = SeededGenerator(seed: 3)
         for _ in 0..<5_000 {
             let time = ServerTime(nanoseconds: Int64.random(in: 0...Int64.max, using: &generator))
             #expect(ServerTime(parsing: time.description) == time)

@@ -82,7 +82,7 @@ struct HeadersTests {
     func mutations() {
         let original = Array("NATS/1.0 409 Consumer Deleted\r\nA: 1\r\nA: 2\r\nLong-Name: value, ü\r\n\r\n".utf8)
         for count in 0...original.count { _ = HeaderBlock(ByteBuffer(bytes: original.prefix(count))) }
-        var generator = SeededGenerator(5)
+        var generator = SeededGenerator(seed: 5)
         var unchanged = 0
         for _ in 0..<5_000 {
             var bytes = original
