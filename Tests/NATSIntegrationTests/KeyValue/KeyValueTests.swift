@@ -6,10 +6,10 @@ import Testing
 
 @Suite("Key-value buckets", .realProcesses, .sharedServers)
 struct KeyValueTests {
-    private func bucket(_ binary: NATSServerBinary, history: Int = 1) async throws -> KeyValueBucket {
+    private func bucket(_ binary: NATSServerBinary) async throws -> KeyValueBucket {
         let jetStream = JetStream(try await SharedServers.connect(binary), timeout: .seconds(120))
         let bucket = try KeyValueBucket(SharedServers.unique(), jetStream)
-        try await bucket.create(history: history, storage: .memory)
+        try await bucket.create(storage: .memory)
         return bucket
     }
 
