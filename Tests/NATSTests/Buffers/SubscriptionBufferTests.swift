@@ -1,5 +1,6 @@
 import NIOCore
 import NIOEmbedded
+import TestSupport
 import Testing
 
 @testable import NATS
@@ -47,10 +48,20 @@ struct SubscriptionBufferTests {
     }
 
     /// What a reader finds without waiting, in order.
-    private func read(_ buffer: SubscriptionBuffer) -> [String] {
+    private func read(_ buffer: SubscriptionBuffer, gathering: Gathering? = nil) -> [String] {
         var batch: [NATSMessage] = []
-        guard case .batch = buffer.take(into: &batch) else { return [] }
+        guard case .batch = buffer.take(into: &batch, gathering: gathering) else { return [] }
         return batch.reversed().map(\.text)
+    }
+
+    /// What a reader that finds too little waits for, and when its alarm is to ring.
+    private func wait(
+        for buffer: SubscriptionBuffer, until deadline: NIODeadline = .distantFuture, gathering: Gathering? = nil
+    ) throws -> (wakeup: Completion<SubscriptionBuffer.Wakeup>, alarm: NIODeadline?) {
+        var batch: [NATSMessage] = []
+        guard case .wait(let wakeup, let alarm) = buffer.take(into: &batch, until: deadline, gathering: gathering)
+        else { throw TestFailure("there is nothing to wait for") }
+        return (wakeup, alarm)
     }
 
     private func isAccepted(_ lost: Int?) -> Bool { lost == nil }
@@ -109,13 +120,9 @@ struct SubscriptionBufferTests {
         buffer.end(.failed(.staleConnection))
         _ = deliver(["2"], to: buffer)
         #expect(read(buffer) == ["1"])
-        var batch: [NATSMessage] = []
-        guard case .ended(.failed(.staleConnection)) = buffer.take(into: &batch) else {
-            Issue.record("not ended")
-            return
-        }
         // The first reason stays.
         buffer.end(.finished)
+        var batch: [NATSMessage] = []
         guard case .ended(.failed(.staleConnection)) = buffer.take(into: &batch) else {
             Issue.record("ended otherwise")
             return
@@ -123,26 +130,18 @@ struct SubscriptionBufferTests {
     }
 
     @Test("wakes waiters: for a message, and for the end")
-    func wakeups() async {
+    func wakeups() async throws {
         let buffer = buffer(10, .dropNewest)
-        var batch: [NATSMessage] = []
-        guard case .wait(let first, alarm: nil) = buffer.take(into: &batch),
-            case .wait(let second, alarm: nil) = buffer.take(into: &batch)
-        else {
-            Issue.record("nothing to wait for")
-            return
-        }
+        let (first, second) = (try wait(for: buffer), try wait(for: buffer))
+        #expect(first.alarm == nil && second.alarm == nil)
         // There is one reader: the newest.
-        #expect(await first.value() == .cancelled)
+        #expect(await first.wakeup.value() == .cancelled)
         _ = deliver(["1"], to: buffer)
-        #expect(await second.value() == .ready)
+        #expect(await second.wakeup.value() == .ready)
         #expect(read(buffer) == ["1"])
-        guard case .wait(let third, alarm: nil) = buffer.take(into: &batch) else {
-            Issue.record("nothing to wait for")
-            return
-        }
+        let third = try wait(for: buffer)
         buffer.end(.finished)
-        #expect(await third.value() == .ready)
+        #expect(await third.wakeup.value() == .ready)
     }
 
     @Test("a reader of many is woken once so many have come, or many bytes, or nothing more will")
@@ -155,21 +154,13 @@ struct SubscriptionBufferTests {
             (["1", "2"], ["3"], false), (["1"], [large], false), (["1"], [], true), ([], ["1", "2", "3", "4"], false),
         ] {
             let buffer = buffer(10, .dropNewest)
-            var batch: [NATSMessage] = []
             if !first.isEmpty { _ = deliver(first, to: buffer) }
-            guard case .wait(let wakeup, let alarm) = buffer.take(into: &batch, gathering: gathering) else {
-                Issue.record("\(first) are enough")
-                continue
-            }
-            #expect(alarm == moment + Gathering.patience)
+            let waiting = try wait(for: buffer, gathering: gathering)
+            #expect(waiting.alarm == moment + Gathering.patience)
             if !rest.isEmpty { _ = deliver(rest, to: buffer) }
             if ends { buffer.end(.finished) }
-            #expect(await wakeup.value() == .ready)
-            guard case .batch = buffer.take(into: &batch, gathering: gathering) else {
-                Issue.record("\(first) and \(rest) are not enough")
-                continue
-            }
-            #expect(batch.reversed().map(\.text) == first + rest)
+            #expect(await waiting.wakeup.value() == .ready)
+            #expect(read(buffer, gathering: gathering) == first + rest)
         }
     }
 
@@ -177,19 +168,11 @@ struct SubscriptionBufferTests {
     func gatheringAtTheBound() async throws {
         for overflow in [BufferLimits.Overflow.dropNewest, .dropOldest] {
             let buffer = buffer(2, overflow)
-            var batch: [NATSMessage] = []
             let gathering = try #require(Gathering(of: 100, now: .uptimeNanoseconds(0)))
-            guard case .wait(let wakeup, _) = buffer.take(into: &batch, gathering: gathering) else {
-                Issue.record("there is something")
-                continue
-            }
+            let waiting = try wait(for: buffer, gathering: gathering)
             _ = deliver(["1", "2", "3"], to: buffer)
-            #expect(await wakeup.value() == .ready)
-            guard case .batch = buffer.take(into: &batch, gathering: gathering) else {
-                Issue.record("\(overflow): the reader waits for what cannot come")
-                continue
-            }
-            #expect(batch.count >= 2)
+            #expect(await waiting.wakeup.value() == .ready)
+            #expect(read(buffer, gathering: gathering).count >= 2, "\(overflow)")
         }
     }
 
@@ -197,19 +180,14 @@ struct SubscriptionBufferTests {
     func gatheringInTime() async throws {
         let loop = NIOAsyncTestingEventLoop()
         let buffer = buffer(100, .dropNewest, on: loop)
-        var batch: [NATSMessage] = []
         let gathering = try #require(Gathering(of: 100, now: loop.now))
-        guard case .wait(let one, alarm: nil) = buffer.take(into: &batch),
-            case .wait(let many, let alarm?) = buffer.take(into: &batch, gathering: gathering)
-        else {
-            Issue.record("nothing to wait for, or no alarm")
-            return
-        }
-        #expect(await one.value() == .cancelled)
-        buffer.setAlarm(alarm)
+        let one = try wait(for: buffer)
+        let many = try wait(for: buffer, gathering: gathering)
+        #expect(await one.wakeup.value() == .cancelled)
+        try buffer.setAlarm(#require(many.alarm))
         _ = deliver(["1", "2"], to: buffer)
         await loop.advanceTime(by: Gathering.patience)
-        #expect(await many.value() == .deadline)
+        #expect(await many.wakeup.value() == .deadline)
         #expect(read(buffer) == ["1", "2"])
         await loop.shutdownGracefully()
     }
@@ -218,16 +196,11 @@ struct SubscriptionBufferTests {
     func deadline() async throws {
         let loop = NIOAsyncTestingEventLoop()
         let buffer = buffer(100, .dropNewest, on: loop)
-        var batch: [NATSMessage] = []
-        for wait in 1...2 {
-            let deadline = loop.now + .seconds(1)
-            guard case .wait(let wakeup, let alarm?) = buffer.take(into: &batch, until: deadline) else {
-                Issue.record("no alarm is set for wait \(wait)")
-                return
-            }
-            buffer.setAlarm(alarm)
+        for _ in 1...2 {
+            let waiting = try wait(for: buffer, until: loop.now + .seconds(1))
+            try buffer.setAlarm(#require(waiting.alarm))
             await loop.advanceTime(by: .seconds(1))
-            #expect(await wakeup.value() == .deadline)
+            #expect(await waiting.wakeup.value() == .deadline)
         }
         buffer.end(.finished)
         await loop.shutdownGracefully()
