@@ -22,34 +22,18 @@
             guard Self.environment[Self.folder] == nil else { return }
             let directory = try TemporaryDirectory("full")
             let mount = ["-rm", "sh", "-c", #"mount -t tmpfs -o size=4m tmpfs "$1" && shift && exec "$@""#, "sh"]
-            let test = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            let result = try await ChildProcess.run(
-                "unshare", mount + [directory.path, test] + Self.arguments,
-                environment: [Self.folder: directory.path, Self.kind: "file system"], deadline: .seconds(120))
-            try Self.check(result)
+            try await OwnProcess.run(
+                "FullDiskTests/inside", under: ["unshare"] + mount + [directory.path],
+                environment: [Self.folder: directory.path, Self.kind: "file system"])
         }
 
         @Test("B9 a bound on the length of files, as quotas have it, is told once as well")
         func bound() async throws {
             guard Self.environment[Self.folder] == nil else { return }
             let directory = try TemporaryDirectory("full")
-            let test = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            let result = try await ChildProcess.run(
-                test, Self.arguments, environment: [Self.folder: directory.path, Self.kind: "bound"],
-                deadline: .seconds(120))
-            try Self.check(result)
+            try await OwnProcess.run(
+                "FullDiskTests/inside", environment: [Self.folder: directory.path, Self.kind: "bound"])
         }
-
-        private static let arguments = [
-            "--testing-library", "swift-testing", "--filter", "FullDiskTests/inside",
-        ]
-
-        private static func check(_ result: ChildProcess.Result) throws {
-            #expect(
-                result.status.isSuccess && (result.output + result.diagnostics).contains("with 1 test in"), "\(result)")
-        }
-
-        // MARK: Inside
 
         private static func line(_ sequence: UInt64) -> KeptMessage {
             KeptMessage(
