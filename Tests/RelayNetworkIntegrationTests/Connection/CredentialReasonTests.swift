@@ -58,45 +58,6 @@ struct CredentialReasonTests {
         throw TestFailure("no login was faster than its token")
     }
 
-    @Test("B5 a provider is asked once for a new token when the old one expires", arguments: TestServers.all)
-    func renewed(server: String) async throws {
-        try await TestNetwork.run(server: server) { network in
-            struct Asked {
-                var count = 0
-                var isConnected = false
-                var isTooEarly = false
-            }
-            var made: (client: RelayClient, journal: Journal, asked: NIOLockedValueBox<Asked>)?
-            // A busy machine may be slower than the first token; then a longer one is tried.
-            for lifetime: Int64 in [8, 30, 120] where made == nil {
-                let asked = NIOLockedValueBox(Asked())
-                let first = try network.token(lifetime: lifetime)
-                let second = try network.token(lifetime: 3_600)
-                let client = try network.client(
-                    credentials: .accessTokens(startingWith: first) {
-                        asked.withLockedValue {
-                            $0.count += 1
-                            if !$0.isConnected { $0.isTooEarly = true }
-                        }
-                        return second
-                    })
-                let journal = Journal(client)
-                try await client.connect()
-                let isTooEarly = asked.withLockedValue {
-                    $0.isConnected = true
-                    return $0.isTooEarly
-                }
-                if isTooEarly { await client.close() } else { made = (client, journal, asked) }
-            }
-            let (client, journal, asked) = try #require(made)
-            try await journal.status("the second connection") { $0.state == .connected && $0.recoveries == 1 }
-            #expect(asked.withLockedValue(\.count) == 1)
-            try await journal.heard([.connected, .reconnecting, .reconnected])
-            #expect(journal.statuses.contains { $0.state == .reconnecting && $0.reason == .tokenExpired })
-            await client.close()
-        }
-    }
-
     @Test("B5 a provider is asked for the first token, and a refused one asks it at most twice more")
     func refused() async throws {
         try await TestNetwork.run(server: TestServers.all[0]) { network in
