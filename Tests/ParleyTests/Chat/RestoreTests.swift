@@ -86,7 +86,8 @@ struct RestoreTests {
                 let first = readThrough / 200 * 200 + 1
                 expected.append("chat.lobby unread \(first)-800 read \(readThrough)")
             }
-            #expect(try await Self.news(queue, expected.count) == expected)
+            let news = try await Self.news(queue, expected.count)
+            #expect(news == expected)
         }
     }
 
@@ -107,8 +108,8 @@ struct RestoreTests {
             await engine.perform(.store(.open))
             await engine.perform(.topics(.subscribe(topic: "chat.empty")))
             await engine.perform(.topics(.subscribe(topic: "chat.lobby")))
-            let expected = "chat.lobby kept 801-1000 read \(mark ?? 1_000) open"
-            #expect(try await Self.news(queue, 1) == [expected])
+            let news = try await Self.news(queue, 1)
+            #expect(news == ["chat.lobby kept 801-1000 read \(mark ?? 1_000) open"])
         }
     }
 
