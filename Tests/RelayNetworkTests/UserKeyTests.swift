@@ -1,5 +1,6 @@
 import Foundation
 import NATS
+import Relay
 import TestSupport
 import Testing
 
