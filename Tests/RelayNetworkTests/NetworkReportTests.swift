@@ -47,7 +47,7 @@ struct NetworkReportTests {
         list.streams = [stream("team_stream", copy("s2"))]
         list.isClosed = true
         report.take(list, planned: ["team_stream"])
-        #expect(!report.isWhole && report.troubles.count == 1 && report.troubles[0].contains("make room"))
+        #expect(!report.isWhole && report.troubles.count == 1 && report.troubles[0].contains("Free some space"))
     }
 
     @Test(

@@ -27,7 +27,7 @@ struct ProxyAddressTests {
     @Test(
         "are refused with words that name what is wrong",
         arguments: [
-            ("", "no host"), ("https://proxy:443", "through TLS"),
+            ("", "no host"), ("https://proxy:443", "over TLS"),
             ("nats://proxy:80", "begins with http:// or socks5://"),
             ("http://proxy", "has no port"), ("proxy", "has no port"), ("nonsense", "has no port"),
             ("http://:80", "no host"),
@@ -40,7 +40,7 @@ struct ProxyAddressTests {
             ("HTTP//proxy:80", "two slashes follow http"), ("http:hunter2@proxy:80", "two slashes"),
             ("socks5h:proxy", "two slashes follow socks5h, as in socks5h://host:port"),
             ("socks5:proxy:1080", "two slashes"),
-            ("https:proxy:443", "through TLS"), ("nats:proxy:80", "begins with http:// or socks5://"),
+            ("https:proxy:443", "over TLS"), ("nats:proxy:80", "begins with http:// or socks5://"),
             ("http:///proxy:80", "no host"), ("/proxy:80", "no host"), ("proxy:80:80", "has one port"),
             ("127.0.0.1:80:80", "has one port"),
         ])

@@ -94,8 +94,8 @@ struct RetentionSettingTests {
             ("{ topics: [{ topic: 'a' }, { age: '1d' }] }", 41, "it names no topic"),
             ("{ topics: [{ topic: 'a..b' }] }", 34, "two dots together"),
             ("{ topics: [{ topic: 'a', age: 'soon' }] }", 44, "age: “soon” is no age"),
-            ("{ topics: [{ topic: 'a.*' }, { topic: 'a.b' }] }", 43, "retention.topics.1: “a.b” never counts"),
-            ("{ topics: [{ topic: 'a' }, { topic: 'a' }] }", 41, "“a” never counts"),
+            ("{ topics: [{ topic: 'a.*' }, { topic: 'a.b' }] }", 43, "retention.topics.1: “a.b” never applies"),
+            ("{ topics: [{ topic: 'a' }, { topic: 'a' }] }", 41, "“a” never applies"),
         ] as [(String, Int, String)])
     func mistakes(retention: String, column: Int, words: String) throws {
         let text = try #require(complaint(retention))

@@ -113,11 +113,17 @@ struct InboxTests {
     }
 
     @Test("B51: a letter that was not accepted says why and its text is kept")
-    func notAccepted() {
+    func notAccepted() throws {
         var desk = Desk.inbox([])
         desk.press(.tab)
-        #expect(desk.enter("/post bob/work lunch?").letters == ["bob/work: lunch?"])
-        desk.published("own-1", .failed(.postboxNotAccepting("bob/work")))
+        guard
+            case .letters(.post(let id, "bob", "work", nil, "lunch?")) = try #require(
+                desk.enter("/post bob/work lunch?").core.first)
+        else {
+            Issue.record("no letter")
+            return
+        }
+        desk.published(id, .failed(.postboxNotAccepting("bob/work")))
         #expect(desk.text == "/post bob/work lunch?" && desk.notice.contains("does not accept"))
     }
 

@@ -88,20 +88,6 @@ struct DocumentationTests {
         #expect(try Set(rows("RongCloud").map { $0[0] }) == Set(codes.map { String($0) }))
     }
 
-    /// The tests' sources, read once for all.
-    private static let tests = Result { try sources(in: "Tests") }
-
-    /// All that is written in Swift in a folder.
-    private static func sources(in folder: String) throws -> String {
-        let folder = package.appendingPathComponent(folder)
-        let files = try #require(FileManager.default.enumerator(atPath: folder.path))
-        var sources = ""
-        for case let file as String in files where file.hasSuffix(".swift") {
-            sources += try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
-        }
-        return sources
-    }
-
     /// What a line of a document has between backquotes.
     private static func quoted(_ line: Substring) -> [String] {
         line.split(separator: "`", omittingEmptySubsequences: false).enumerated()
@@ -135,17 +121,6 @@ struct DocumentationTests {
         for path in paths { #expect(files.contains(path), "there is no \(path)") }
         for name in lines.flatMap(Self.quoted) where name.hasSuffix(".swift") && !name.contains("/") {
             #expect(names.contains(name), "there is no \(name)")
-        }
-    }
-
-    @Test(
-        "Each row of the tables names a test that there is",
-        arguments: ["RelayX", "Sudo", "Nexconn", "RongCloud", "Supabase"])
-    func named(heading: String) throws {
-        let sources = try Self.tests.get()
-        for row in try rows(heading) {
-            let name = try #require(row.last)
-            #expect(sources.contains("\"\(name)\""), "\(row[0]): there is no test “\(name)”")
         }
     }
 }
