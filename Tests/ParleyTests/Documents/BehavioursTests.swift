@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 /// Documentation/Behaviours.md lists for each behaviour the files with tests that carry its number, and these only.
+/// What Accounts.md and Security.md promise names its tests.
 @Suite("Documents: behaviours")
 struct BehavioursTests {
     /// A behaviour's part of the document.
@@ -34,6 +35,36 @@ struct BehavioursTests {
         let documented = try Set(Self.documented().map(\.number))
         let unknown = tested.filter { !documented.contains($0.key) }
         #expect(unknown.isEmpty, "a test carries a number that no behaviour has")
+    }
+
+    @Test("Each promise about users and walls names a test that there is", arguments: ["Accounts.md", "Security.md"])
+    func promises(document: String) throws {
+        let (names, files) = (try Self.displayNames(), try Self.files())
+        let text = try String(
+            contentsOf: Self.package.appendingPathComponent("Documentation/\(document)"), encoding: .utf8)
+        var (isOfTests, count) = (false, 0)
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            guard line.hasPrefix("| "), let cell = line.split(separator: "|").last else {
+                if !line.hasPrefix("|-") { isOfTests = false }
+                continue
+            }
+            if cell.hasSuffix("test ") {
+                isOfTests = true
+            } else if isOfTests, !cell.hasPrefix(" none"), cell != " the same " {
+                // Names stand in quotes, suites as code, by their file.
+                let quoted = cell.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+                    .filter { $0.offset % 2 == 1 }.map(\.element)
+                let suites = cell.split(separator: "`").filter { $0.hasSuffix("Tests") && !$0.contains(" ") }
+                #expect(!quoted.isEmpty || !suites.isEmpty, "\(line)")
+                for name in quoted { #expect(names.contains(name), "there is no test \(name)") }
+                for suite in suites where !suite.hasSuffix("IntegrationTests") {
+                    let file = "\(suite.split(separator: "/").last ?? suite).swift"
+                    #expect(files.contains { $0.hasSuffix("/" + file) }, "there is no \(file)")
+                }
+                count += 1
+            }
+        }
+        #expect(count > 10)
     }
 
     // MARK: The document
@@ -77,6 +108,11 @@ struct BehavioursTests {
             }
         }
         return found
+    }
+
+    /// All tests' display names.
+    private static func displayNames() throws -> Set<Substring> {
+        try files().reduce(into: []) { $0.formUnion(try displayNames(ofFile: $1)) }
     }
 
     private static func displayNames(ofFile file: String) throws -> [Substring] {
