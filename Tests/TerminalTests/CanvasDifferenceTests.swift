@@ -36,6 +36,14 @@ struct CanvasDifferenceTests {
         #expect(before != after && before == canvas("hello", "below", "漢字"))
     }
 
+    @Test("Another style alone and marks on the same character are differences, and what is gone is written over")
+    func subtle() {
+        let red = Style(foreground: .indexed(1))
+        #expect(runs(canvas("ab"), canvas("ab", style: red)) == [Run(row: 0, columns: 0..<2)])
+        #expect(runs(canvas("n"), canvas("n\u{323}")) == [Run(row: 0, columns: 0..<1)])
+        #expect(runs(canvas("hello"), canvas("he")) == [Run(row: 0, columns: 2..<5)])
+    }
+
     @Test("Cells side by side are one run; what stays between two of them is left alone")
     func parts() {
         #expect(

@@ -51,6 +51,30 @@ struct ScreenPaceTests {
         #expect(taking == .takeNews)
     }
 
+    @Test("A round without end is drawn once in each interval, and after a second the screen is behind")
+    func endless() {
+        var pace = drawn()
+        pace.newsCame()
+        var (frames, now) = (0, pause)
+        var isLate: Bool?
+        while now < .seconds(3) {
+            switch step(&pace, after: now) {
+            case .takeNews:
+                now += .milliseconds(2)
+                pace.invalidate(by: .news)
+                pace.tookPortion(isLast: false)
+            case .draw:
+                frames += 1
+                pace.drew(taking: .milliseconds(1))
+            case .wait(let deadline): #expect(deadline == start + now)
+            }
+            if isLate == nil, pace.isBehind(now: start + now) { isLate = now >= pause + .seconds(1) }
+        }
+        #expect((80...90).contains(frames) && isLate == true, "\(frames)")
+        pace.tookPortion(isLast: true)
+        #expect(!pace.isBehind(now: start + now))
+    }
+
     @Test("Behind a slow line, news come with a longer pause")
     func slowLine() {
         var pace = drawn()
