@@ -45,6 +45,11 @@ struct AppearanceTests {
         #expect(appearance.ground == Ground(.white))
     }
 
+    @Test("The theme without colours has none, whatever the terminal has, and asks it nothing")
+    func none() {
+        #expect(Appearance(.colorless).theme(colors: 256) == .colorless && !Appearance(.colorless).asksTerminal)
+    }
+
     @Test(
         "COLORFGBG names the ground last; the Linux console is black",
         arguments: [

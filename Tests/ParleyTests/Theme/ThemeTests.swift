@@ -198,6 +198,21 @@ struct ThemeTests {
         }
     }
 
+    @Test("On white, the whole screen of an outage can be read: the state, what waits, and where it is said")
+    func outageOnWhite() {
+        let desk = Scene.outage(Size(rows: 24, columns: 80))
+        for colors in [16, 256, Self.direct] {
+            let theme = Theme(ground: Ground(.white), colors: colors)
+            let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant, theme: theme)
+            for row in 0..<24 {
+                for column in 0..<80 {
+                    let found = Self.contrast(frame[row, column].style, on: .white) ?? 21
+                    #expect(found >= 4.5, "row \(row), column \(column) of \(frame.text(row: row))")
+                }
+            }
+        }
+    }
+
     // MARK: The same screen
 
     @Test("In every theme the screen says the same")

@@ -159,6 +159,12 @@ struct MessageFrameTests {
         for row in 2..<20 { #expect(covered.target(row: row, column: 40) == nil) }
     }
 
+    @Test("The configuration says whether the terminal is told of links")
+    func setting() {
+        #expect(LinkSetting.allCases.map(\.use) == [.auto, .always, .never])
+        #expect(ChatSettings().links == .auto)
+    }
+
     @Test("/links lists what is in view, newest first and each once, and /link hands one over")
     func list() {
         var desk = desk([
