@@ -47,6 +47,18 @@ struct AbsenceTests {
         }
     }
 
+    @Test("One of each has its own form, and what did not come is left out")
+    func forms() {
+        var absence = Absence(leftAt: Desk.start)
+        absence.take(Self.lines(1...1), in: "a")
+        absence.end(at: Self.moment(minutes: 200), isConnected: true, topics: [])
+        #expect(absence.sentence == "away 3 h: 1 new in 1 topic")
+        var letters = Absence(leftAt: Desk.start)
+        letters.take(letter(1))
+        letters.end(at: Self.moment(minutes: 1), isConnected: true, topics: [])
+        #expect(letters.isWorthTelling && letters.sentence == "away 60 s: 1 letter")
+    }
+
     @Test("What was missed is waited for until each topic is live, and not for long")
     func waiting() {
         var absence = Absence(leftAt: Desk.start)

@@ -94,6 +94,17 @@ struct CallTests {
         #expect(desk.notifications.count == 2)
     }
 
+    @Test("However many call, there is one notification in ten seconds, and all are counted")
+    func flood() {
+        var pacer = CallPacer()
+        var shown: [String] = []
+        for number in 0..<1_000 {
+            let call = PersonCall(kind: .mention, notification: TerminalNotification(title: "t", body: "\(number)"))
+            if let one = pacer.take(call, at: Desk.start + .milliseconds(number * 100)) { shown.append(one.title) }
+        }
+        #expect(shown == ["t"] + Array(repeating: "t (+ 99 mentions)", count: 9))
+    }
+
     @Test("For somebody elsewhere the bell rings along with the notifications, and no more often")
     func bell() {
         var desk = Desk.joined("chat.lobby")

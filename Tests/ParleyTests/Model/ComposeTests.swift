@@ -314,6 +314,14 @@ struct ComposeTests {
         #expect(desk.enter("/join  chat.qa  ") == [.topics(.subscribe(topic: "chat.qa"))])
     }
 
+    @Test("Typing in another pane goes to the text")
+    func typingReturns() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.function(2))
+        desk.type("hey")
+        #expect(desk.focus == .compose && desk.text == "hey")
+    }
+
     @Test("A notice goes when what it says is settled, and one that is not settled stays")
     func staleNotices() {
         var desk = Desk.joined("chat.lobby", state: .disconnected)

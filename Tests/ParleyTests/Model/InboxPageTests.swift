@@ -77,6 +77,16 @@ struct InboxPageTests {
         #expect(desk.letterIDs == ["l3", "l1"])
     }
 
+    @Test("Another postbox begins with nothing marked and no letter open")
+    func anotherBox() {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.press(.insert, .enter)
+        #expect(desk.inbox.marked == ["l1"] && desk.inbox.open == "l2")
+        desk.press(.function(2), .down, .enter)
+        desk.answerPage([letter(1)])
+        #expect(desk.view == .inbox("b1") && desk.inbox.marked.isEmpty && desk.inbox.open == nil)
+    }
+
     @Test("The cursor stays on its letter while others come and go, and the open letter stays open")
     func position() {
         var desk = Desk.inbox((1...30).map { letter(31 - $0) })

@@ -413,6 +413,17 @@ struct KeptTests {
         #expect(again.screen().contains { $0.contains("POSTBOX") && $0.contains("✎") })
     }
 
+    @Test("A text that nobody sees is told of in the sidebar")
+    func draftMark() {
+        var desk = Desk.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        desk.type("half a line")
+        #expect(!desk.shows("✎"))
+        desk.press(.down, .alt)
+        #expect(desk.shows("✎"))
+        desk.press(.up, .alt)
+        #expect(!desk.shows("✎"))
+    }
+
     @Test("The start opens where the person left, in a topic or in the postbox, and not where a text was begun")
     func place() {
         let (topics, drafts) = (["chat.lobby", "chat.qa"], ["chat.qa": "half a line"])

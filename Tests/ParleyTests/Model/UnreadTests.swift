@@ -25,6 +25,17 @@ struct UnreadTests {
         #expect(Self.belowMark(desk).hasSuffix("missed"))
     }
 
+    @Test("In a terminal that never reports its focus all in view is read, and any key says that the person is back")
+    func inFront() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.send(.input(.focusOut))
+        desk.receive([message(1, "a")])
+        desk.receive([message(2, "b", topic: "chat.qa")])
+        #expect(desk.conversation("chat.lobby")?.unread == 0 && desk.conversation("chat.qa")?.unread == 1)
+        desk.loseFocus()
+        #expect(desk.press(.plain("x")).core.first == .connection(.setActive(true)))
+    }
+
     @Test("B27: what came while Parley was suspended is marked new on return, and what comes then is not")
     func suspended() {
         var desk = Desk.joined("chat.lobby")
