@@ -147,4 +147,18 @@ struct NetworkReportTests {
         #expect(service == .init(id: "A", started: "2026-01-01T00:00:00.000Z", requests: 5, errors: 1))
         #expect(NetworkReport.Service(Array("{}".utf8)) == nil && NetworkReport.Service([]) == nil)
     }
+
+    @Test("A server's configuration names the others, and takes their connections by the password alone")
+    func configuration() {
+        let place = LocalClusterServer(name: "parley-1", folder: #"/a "b"\c"#)
+        let text = ServerConfiguration(
+            name: place.name, port: 1, operatorToken: "O", systemAccount: "A", resolver: place.accounts,
+            store: place.store, processFile: place.processFile, syncInterval: 10,
+            cluster: .init(port: 2, otherPorts: [3, 4], password: "secret", systemToken: "T")
+        ).text
+        #expect(text.contains(#"routes: ["nats://parley:secret@127.0.0.1:3", "nats://parley:secret@127.0.0.1:4"]"#))
+        #expect(text.contains(#"authorization: { user: "parley", password: "secret""#))
+        #expect(text.contains(#"store_dir: "/a \"b\"\\c/jetstream""#) && text.contains(#"sync_interval: "10s""#))
+        #expect(!text.contains("0.0.0.0"))
+    }
 }

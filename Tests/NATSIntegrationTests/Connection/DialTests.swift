@@ -84,6 +84,18 @@ struct DialTests {
         }
     }
 
+    @Test("a login that is refused leaves no socket behind")
+    func refusedLogin() async throws {
+        let peer = try ScriptedPeer { link in
+            link.send("INFO {\"server_id\":\"S\"}\r\n")
+            link.waitFor("PING\r\n")
+            link.send("-ERR 'Authorization Violation'\r\n")
+            link.waitForEnd()
+        }
+        #expect(await failed(peer.url) == .authorization(.violation))
+        try await eventually("the socket is closed") { peer.ends == 1 }
+    }
+
     @Test("a peer that sends plain bytes where TLS begins is not believed")
     func plainBytesBeforeTLS() async throws {
         let peer = try ScriptedPeer { link in

@@ -1,4 +1,5 @@
 import NIOCore
+import Platform
 import TestSupport
 import Testing
 
@@ -70,6 +71,21 @@ struct PermissionTests {
         try await connection.flush()
         #expect(connection.isOpen)
         await connection.close()
+    }
+
+    @Test("a user whose token expires while connected learns why", arguments: NATSServerProcess.binaries)
+    func expiry(binary: NATSServerBinary) async throws {
+        let root = TestOperator()
+        let server = try await root.start(binary)
+        let now = Int64(Date().timeIntervalSince1970)
+        let connection = try await server.connect(
+            ConnectOptions(authentication: Authentication(root.user(expires: now + 30))))
+        let subscription = try connection.subscribe(to: "a")
+        let expired = NATSError.authorization(.userExpired)
+        #expect(await connection.waitUntilClosed() == expired)
+        await #expect(throws: expired) { try await subscription.first(1) }
+        #expect(throws: expired) { try connection.publish([], to: "a") }
+        #expect(!expired.isRetryable)
     }
 
     @Test("requests fail at once where the server refuses the inbox that answers come to")

@@ -167,6 +167,25 @@ struct TLSTests {
         }
     }
 
+    @Test("a certificate's file says for whom it is, and whether it vouches for itself")
+    func certificateFile() throws {
+        let server = try ServerCertificate(pemFile: TestCertificates.path("server.pem"))
+        #expect(server.names == ["localhost"] && server.addresses == ["127.0.0.1"] && !server.isSelfSigned)
+        #expect(server.isFor("localhost") && server.isFor("127.0.0.1") && !server.isFor("elsewhere.example"))
+        let authority = try ServerCertificate(pemFile: TestCertificates.path("authority.pem"))
+        #expect(authority.isSelfSigned && authority.names.isEmpty)
+        let expired = try ServerCertificate(pemFile: TestCertificates.path("expired.pem"))
+        #expect(expired.validUntil < server.validUntil)
+        let (certificate, key) = (try TestCertificates.path("server.pem"), try TestCertificates.path("server.key"))
+        try ServerCertificate.check(certificateFile: certificate, keyFile: key)
+        for path in try [TestCertificates.path("server.key"), "/nowhere/server.pem"] {
+            #expect(throws: NATSError.self) { try ServerCertificate(pemFile: path) }
+        }
+        #expect(throws: NATSError.self) {
+            try ServerCertificate.check(certificateFile: certificate, keyFile: certificate)
+        }
+    }
+
     @Test("shows its certificate to a server that wants one", arguments: NATSServerProcess.binaries)
     func clientCertificate(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(

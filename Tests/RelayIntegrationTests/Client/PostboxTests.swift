@@ -49,4 +49,57 @@ struct PostboxTests {
         #expect(try await client.listMessages(limit: 9, postbox: "work").items.map(\.message) == ["10", "40"])
         await client.close()
     }
+
+    @Test(
+        "B45 B46 pages have each letter that stays once while others write and delete, in batches and by a consumer",
+        arguments: NATSServerProcess.binaries)
+    func changing(_ binary: NATSServerBinary) async throws {
+        let fixture = try await ClientFixture.start(binary)
+        try await fixture.withJetStream { jetStream in
+            var stream = try await jetStream.streamInfo("PB_alice").configuration
+            stream.allowsDirectAccess = true
+            _ = try await jetStream.updateStream(stream)
+        }
+        for readsBatches in [true, false] {
+            var configuration = try fixture.configuration()
+            configuration.namespace?.readsBatches = readsBatches
+            let client = RelayClient(configuration: configuration)
+            try await client.connect(timeLimit: 60)
+            for (seed, order) in [(UInt64(1), LetterOrder.oldestFirst), (2, .newestFirst)] {
+                try await fixture.withJetStream { try await walk(client, order, seed, $0) }
+            }
+            await client.close()
+        }
+    }
+
+    /// Goes through all pages while others delete letters and write new ones.
+    private func walk(
+        _ client: RelayClient, _ order: LetterOrder, _ seed: UInt64, _ others: JetStream
+    ) async throws {
+        func post() async throws -> UInt64 {
+            let letter = PostboxLetter(id: RelayClient.newID(), createdAt: 0, message: "text")
+            let payload = ByteBuffer(bytes: letter.encoded())
+            return try await others.publish(payload, to: "postbox.alice.personal.bob").sequence
+        }
+        var random = SeededGenerator(seed: seed)
+        var staying: Set<UInt64> = []
+        for _ in 1...40 { staying.insert(try await post()) }
+        var seen: [UInt64] = []
+        var token: String?
+        repeat {
+            let gone = staying.sorted().shuffled(using: &random).prefix(Int.random(in: 0...2, using: &random))
+            staying.subtract(gone)
+            let (start, limit) = (token, Int.random(in: 1...7, using: &random))
+            async let listed = client.listMessages(limit: limit, nextToken: start, postbox: nil, order: order)
+            for sequence in gone { try await others.deleteMessage(in: "PB_alice", sequence: sequence) }
+            if Bool.random(using: &random) { _ = try await post() }
+            let page = try await listed
+            seen += page.items.compactMap { PostboxMessageID($0.id)?.sequence }
+            token = page.nextToken
+        } while token != nil && seen.count < 1_000
+        #expect(token == nil)
+        #expect(seen == (order == .oldestFirst ? seen.sorted() : seen.sorted(by: >)))
+        #expect(Set(seen).count == seen.count)
+        #expect(!staying.isEmpty && staying.isSubset(of: seen))
+    }
 }

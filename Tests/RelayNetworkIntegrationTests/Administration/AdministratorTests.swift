@@ -145,20 +145,53 @@ struct AdministratorStateTests {
 
 @Suite("Administrator: the whole application", .realProcesses)
 struct ApplicationBlockTests {
-    @Test("A block that comes while the network starts holds", arguments: TestServers.all)
+    @Test(
+        "A blocked application comes back with all that it held, after a restart and whoever is unbanned meanwhile",
+        arguments: TestServers.all)
+    func block(server: String) async throws {
+        let folder = try TemporaryFolder()
+        let alice = try folder.network.credentials(for: "alice")
+        let subject = try await TestNetwork.run(server: server, in: folder) { network in
+            let client = try await network.connect(alice)
+            let topic = "\(network.description.hash).a"
+            _ = try await network.jetStream(client).publish(ByteBuffer(string: "kept"), to: topic)
+            try await network.administrator.blockApplication(reason: "closed for today")
+            #expect(await client.waitUntilClosed() != nil)
+            #expect(try await !network.admits(alice))
+            // Acts on a user change nothing about the block.
+            try await network.administrator.ban(user: "alice")
+            try await network.administrator.unban(user: "alice")
+            #expect(try await !network.admits(alice))
+            return topic
+        }
+        try await TestNetwork.run(server: server, in: folder) { network in
+            #expect(try await !network.admits(alice))
+            try await network.administrator.unblockApplication()
+            let client = try await network.connect(alice)
+            #expect(try await network.jetStream(client).publish(ByteBuffer(string: "new"), to: subject).sequence == 2)
+            #expect(try await client.ask(to: "relay.postbox.alice.list").text.contains("personal"))
+            await client.close()
+        }
+    }
+
+    @Test("A block or a ban that comes while the network starts holds", arguments: TestServers.all)
     func blockedWhileStarting(server: String) async throws {
         let folder = try TemporaryFolder()
         let alice = try folder.network.credentials(for: "alice")
+        let bob = try folder.network.credentials(for: "bob")
         let gate = try GatedServer(server, in: folder)
         async let act: Void = {
             try await gate.waits()
-            try await NetworkAdministrator(directory: folder.network).blockApplication()
+            let administrator = NetworkAdministrator(directory: folder.network)
+            try await administrator.ban(user: "bob")
+            try await administrator.blockApplication()
             try gate.open()
         }()
         try await TestNetwork.run(server: gate.path, in: folder) { network in
             try await eventually("the block holds") { try await !network.admits(alice) }
             try await network.administrator.unblockApplication()
             #expect(try await network.admits(alice))
+            #expect(try await !network.admits(bob))
         }
         try await act
     }

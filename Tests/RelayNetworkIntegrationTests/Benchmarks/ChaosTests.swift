@@ -112,4 +112,15 @@ struct ChaosTallyTests {
             #expect(broken.text.contains("THE PROMISE IS BROKEN"))
         }
     }
+
+    @Test("Equal seeds bring the same moments, in order, none in the last fifth")
+    func moments() {
+        var first = plan.generator(7)
+        var second = plan.generator(7)
+        let moments = ChaosPlan.moments(20, of: 100_000, using: &first)
+        let again = ChaosPlan.moments(20, of: 100_000, using: &second)
+        #expect(moments == again)
+        #expect(moments.count == 20 && moments == moments.sorted())
+        #expect(moments.allSatisfy { (5_000..<80_000).contains($0) })
+    }
 }

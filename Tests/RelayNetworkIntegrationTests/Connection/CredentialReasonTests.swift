@@ -80,9 +80,11 @@ struct CredentialReasonTests {
         }
     }
 
-    @Test("B6 a provider that throws ends the session, and the old token stays")
-    func providerThrows() async throws {
-        try await TestNetwork.run(server: TestServers.all[0]) { network in
+    @Test(
+        "B5 B6 a token that expires while connected ends the session where its provider throws, and the old token stays",
+        arguments: TestServers.all)
+    func providerThrows(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
             struct NoToken: Error {}
             let (client, journal) = try await connected { lifetime in
                 try network.client(
