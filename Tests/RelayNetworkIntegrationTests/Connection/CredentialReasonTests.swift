@@ -81,7 +81,7 @@ struct CredentialReasonTests {
     }
 
     @Test(
-        "B5 B6 a token that expires while connected ends the session where its provider throws, and the old token stays",
+        "B5 B6 a token that expires while connected ends the session if its provider throws, and the old one stays",
         arguments: TestServers.all)
     func providerThrows(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
