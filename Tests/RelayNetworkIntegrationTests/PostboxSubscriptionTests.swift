@@ -73,6 +73,38 @@ struct PostboxSubscriptionTests {
         }
     }
 
+    /// On the server too, where consumers are deleted through what the account imports.
+    @Test(
+        "B42 a token that is cancelled or let go ends its subscription alone, and unsubscribeAll ends all",
+        arguments: TestServers.all)
+    func unsubscribing(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try network.client()
+            try await alice.connect(timeLimit: 60)
+            _ = try await alice.postboxes()
+            let keeper = JetStream.patient(try await network.connectAsNetwork())
+            func readers() async throws -> Int { try await keeper.consumers(in: "PB_alice").count }
+            let heard = (0..<4).map { _ in TestSupport.Collected() }
+            var tokens: [SubscriptionToken] = []
+            for one in heard { tokens.append(try await subscribe(alice, one)) }
+            #expect(try await readers() == 4)
+            tokens[0].cancel()
+            tokens.remove(at: 1)
+            try await eventually("the end of two", deadline: .seconds(60)) { try await readers() == 2 }
+            _ = try await alice.post(to: "alice", postbox: "personal", text: "to two", timeout: .seconds(60))
+            for one in heard[2...] {
+                try await eventually("the letter") { one.all.last == "alice to personal: to two" }
+            }
+            await alice.unsubscribeAll()
+            for one in heard { try await eventually("the last word") { one.all.last == "disconnected" } }
+            try await eventually("the end of all", deadline: .seconds(60)) { try await readers() == 0 }
+            #expect(heard.map { $0.all.filter { $0.hasPrefix("alice") }.count } == [0, 0, 1, 1])
+            withExtendedLifetime(tokens) {}
+            await keeper.connection.close()
+            await alice.close()
+        }
+    }
+
     @Test("B51 the first letter to somebody who has never been there is stored, once", arguments: TestServers.all)
     func firstLetter(server: String) async throws {
         try await TestNetwork.run(server: server) { network in

@@ -222,4 +222,23 @@ struct ImportedPullTests {
         try await eventually("the pages' consumers are gone") { try await Self.made(accounts) == 0 }
         await accounts.close()
     }
+
+    @Test(
+        "B63: a consumer that wants its messages acknowledged brings all of them at once",
+        arguments: NATSServerProcess.binaries)
+    func emptyMessagesAcknowledged(binary: NATSServerBinary) async throws {
+        let accounts = try await Accounts(binary)
+        let texts: [String?] = ["a", nil, "b", nil, nil, "c"] + Array(repeating: nil, count: 400) + ["d"]
+        try await Self.store(texts, accounts)
+        try await accounts.network.createConsumer(ConsumerConfiguration(name: "C", isDurable: true), in: "S")
+        let consumer = try PullConsumer("C", in: "S", accounts.user)
+        var found: [String] = []
+        while found.count < texts.count {
+            let messages = try await consumer.fetch(200)
+            guard !messages.isEmpty else { throw TestFailure("a message was kept back") }
+            found += messages.map(\.text)
+        }
+        #expect(found == texts.map { $0 ?? "" })
+        await accounts.close()
+    }
 }

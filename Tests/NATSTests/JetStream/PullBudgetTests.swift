@@ -5,6 +5,21 @@ import Testing
 
 @Suite("Budget of pulls")
 struct PullBudgetTests {
+    @Test("a pull ends with its last message, and the next is due when half of it has come")
+    func messages() {
+        var budget = PullBudget(maximumPayload: 1 << 20)
+        #expect(budget.wantsPull(of: 500))
+        budget.began(7, messages: 500, bytes: budget.next)
+        for number in 1...500 {
+            let isDue = budget.wantsPull(of: 500)
+            let hasEnded = budget.received(128, at: 0)
+            #expect(isDue == (number > 250))
+            #expect(hasEnded == (number == 500))
+        }
+        #expect(budget.pulls.isEmpty && budget.messages == 0 && budget.bytes == 0)
+        #expect(budget.next == PullBudget.usualBytes)
+    }
+
     @Test("a pull that names no bytes ends with its messages alone")
     func unbounded() {
         var budget = PullBudget(maximumPayload: 1 << 20)
