@@ -26,9 +26,12 @@ struct ProxyTests {
         #expect(try await connection.ping(timeout: .seconds(60)) > .zero)
     }
 
-    @Test("a server by address and by a name that the proxy alone can resolve", arguments: NATSServerProcess.binaries)
+    @Test(
+        "a server by address and by a name that the proxy alone can resolve; its end is a loss to recover from",
+        arguments: NATSServerProcess.binaries)
     func tunnel(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary, jetStream: false)
+        var open: [(connection: NATSConnection, proxy: TestProxy)] = []
         for kind in Self.kinds {
             let proxy = try await TestProxy.start(kind, .init(names: ["broker.invalid": "127.0.0.1"]))
             for host in ["127.0.0.1", "broker.invalid"] {
@@ -38,6 +41,12 @@ struct ProxyTests {
                 #expect(connection.address.host == host)
             }
             #expect(proxy.requests.map(\.target) == ["127.0.0.1:\(server.port)", "broker.invalid:\(server.port)"])
+            open.append((try await connect(server.url, proxy), proxy))
+        }
+        try await server.kill9()
+        for (connection, _) in open {
+            let reason = try #require(await connection.waitUntilClosed())
+            #expect(reason.isRetryable, "\(reason)")
         }
     }
 
