@@ -63,4 +63,45 @@ struct KeyValueTests {
             for client in [alice, bob] { await client.close() }
         }
     }
+
+    @Test(
+        "B32 B52: what an earlier run may have stored is not put over what somebody has set since",
+        arguments: TestServers.all)
+    func overtaken(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let bob = try network.client(as: "bob")
+            try await bob.connect(timeLimit: 60)
+            let winner = try await bob.enqueue(key: "taken", value: .string("bob's"))
+                .receipt(within: .seconds(60)).sequence
+            // This one was stored, and the process ended before it knew.
+            let earlier = try network.client()
+            try await earlier.connect(timeLimit: 60)
+            let found = try await earlier.enqueue(key: "found", value: .int(1), id: "id-found")
+                .receipt(within: .seconds(60)).sequence
+            await earlier.close()
+
+            let folder = try TemporaryDirectory("keys")
+            let path = folder.path("alice.sqlite")
+            let store = try LocalStore.open(path)
+            let changes = ["taken", "found", "free"].map { key -> StoreChange in
+                let message = OutboxMessage(id: "id-\(key)", destination: .key(key), payload: [0x31])
+                return .outbox(KeptPublish(message: message, state: .sending, since: Timestamp(milliseconds: 5)))
+            }
+            try await store.commit(changes)
+            try await store.close()
+
+            let client = try network.client { $0.store = .file(path) }
+            try await client.connect(timeLimit: 60)
+            #expect(try await bob.get(key: "taken")?.value == .string("bob's"))
+            #expect(try await bob.get(key: "found")?.revision == found)
+            #expect(try await bob.get(key: "free")?.value == .int(1))
+            let kept = try await client.notSent()
+            #expect(kept.map(\.id) == ["id-taken"] && kept.map(\.destination) == [.key("taken")])
+            #expect(kept.first?.reason == RelayError.conflict(key: "taken", revision: winner).words)
+            // Who puts it again means it.
+            try await client.sendAgain(id: "id-taken")
+            try await eventually("the value") { try await bob.get(key: "taken")?.value == .int(1) }
+            for client in [client, bob] { await client.close() }
+        }
+    }
 }
