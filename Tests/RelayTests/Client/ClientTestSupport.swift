@@ -52,6 +52,17 @@ final class TextListener: MessageListener, Sendable {
     func onMessage(_ message: Any) { heard.add((message as? TopicMessage)?.text ?? "\(message)") }
 }
 
+/// Hears which messages that waited were sent.
+final class ResentListener: MessageListener, Sendable {
+    private let lists = NIOLockedValueBox<[[ResentMessage]]>([])
+
+    var heard: [[ResentMessage]] { lists.withLockedValue(\.self) }
+
+    func onMessage(_ message: Any) {
+        if let messages = message as? [ResentMessage] { lists.withLockedValue { $0.append(messages) } }
+    }
+}
+
 /// Users' tokens. A server in memory takes them whoever signed them.
 enum UserToken {
     static func text(

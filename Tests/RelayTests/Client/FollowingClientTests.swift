@@ -1,7 +1,8 @@
-import NATS
+import NIOConcurrencyHelpers
 import TestSupport
 import Testing
 
+@testable import NATS
 @testable import Relay
 
 @Suite("Client: what it follows, over a network in memory", .realProcesses)
@@ -58,6 +59,57 @@ struct FollowingClientTests {
         try await heard.wait(for: "live", times: 2)
         try await eventually("what came meanwhile") { heard.all.contains { $0.hasSuffix("meanwhile") } }
         await client.close()
+    }
+
+    @Test("B43 a stream whose server answers late for a while is followed when it answers")
+    func lateStream() async throws {
+        let network = try MemoryNetwork()
+        let connection = try await network.server.connect(
+            ServerAddress(host: "memory"), ConnectOptions(pingInterval: .zero))
+        // Only where none comes is an answer waited for so shortly.
+        let limit = NIOLockedValueBox(Duration.milliseconds(100))
+        let source: @Sendable () -> StreamSource = {
+            StreamSource(
+                name: "test_stream", filter: nil,
+                jetStream: JetStream(connection, timeout: limit.withLockedValue { $0 }))
+        }
+        let subscription = StreamSubscription<String>(
+            "test", from: .new,
+            SubscriptionWords(
+                operation: "reading",
+                message: { message, _, _, _ in ("message", nil) }, live: "live", lost: { _ in "lost" }, restarted: nil,
+                interrupted: { _, passes in passes ? "interrupted" : "ended" }),
+            source: { _, _ in source() })
+        network.server.setSilent(true)
+        let standings = NIOLockedValueBox<[FollowerStanding]>([])
+        let told = Collected()
+        let reading = Task {
+            while let news = try await subscription.channel.next() {
+                switch news {
+                case .events(let words, _): for word in words { told.add(word) }
+                case .catchingUp: break
+                case .live: told.add("live")
+                }
+            }
+        }
+        let opened = subscription.follow(
+            network.time,
+            report: { standing in
+                standings.withLockedValue { $0.append(standing) }
+            }
+        ) { source() }
+        // The outbox does not wait for a stream after two answers that did not come; the subscription itself goes on.
+        try await network.letTimePass("two answers that do not come") { standings.withLockedValue { !$0.isEmpty } }
+        await opened.value()
+        #expect(standings.withLockedValue { $0.first } == .failed(passes: true))
+        network.server.setSilent(false)
+        limit.withLockedValue { $0 = .seconds(60) }
+        try await network.letTimePass("the answer") { told.all.contains("live") }
+        #expect(told.all == ["interrupted", "live"])
+        #expect(standings.withLockedValue { $0.last } == .live)
+        subscription.end()
+        try await reading.value
+        await connection.close()
     }
 
     @Test("B44 a topic that is refused fails alone, and works again when it is granted")

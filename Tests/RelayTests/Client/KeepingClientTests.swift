@@ -202,30 +202,6 @@ struct KeepingClientTests {
         #expect(offline.map(\.text) == Self.numbers(1...7) + ["again 8"])
     }
 
-    @Test("B38 a replica of a cluster that lags for a moment has lost nothing")
-    func laggingReplica() async throws {
-        network.server.info.cluster = "three"
-        try await receive(1...10)
-        network.server.dropNewest(3, in: "test_stream")
-        func questions() -> Int { network.server.received.count { $0.hasSuffix("STREAM.INFO.test_stream") } }
-        let asked = questions()
-        let client = network.client(configuration)
-        let heard = Heard(try await client.messages(topic: "chat.room", from: .after(cursor(client))))
-        await client.beginConnecting()
-        try await eventually("the first question") { questions() > asked }
-        // The replica has caught up.
-        for number in 8...10 { try network.store("\(number)") }
-        try await eventually("the connection") {
-            if let wait = network.time.untilNext { network.time.advance(by: min(wait, .milliseconds(250))) }
-            return heard.all.contains("live")
-        }
-        try network.store("11")
-        try await heard.wait(for: "> 11")
-        #expect(!heard.all.contains("restarted") && !heard.all.contains { $0.hasPrefix("> 8") })
-        await client.close()
-        #expect(try await kept(client) == Self.numbers(1...11))
-    }
-
     @Test("B38 a replica may lag for half a minute: what lasts is a loss", arguments: [true, false])
     func replicaStandsStill(catchesUp: Bool) async throws {
         network.server.info.cluster = "three"

@@ -42,11 +42,15 @@ private struct KeptOutbox {
         network.server.messages(in: "test_stream").compactMap { $0.headers["Nats-Msg-Id"] }
     }
 
-    /// Has a client accept messages while it has no connection, and lets go of it without a word.
-    func leave(_ texts: [String]) async throws -> [String] {
-        let client = try await network.connected(configuration())
+    /// Has a client accept messages while it has no connection, and lets go of it, without a word or closed.
+    func leave(
+        _ texts: [String], _ configuration: RelayConfiguration? = nil, isClosed: Bool = false
+    ) async throws -> [String] {
+        let client = try await network.connected(configuration ?? self.configuration())
         await client.setReachable(false)
-        return try await enqueue(texts, client)
+        let ids = try await enqueue(texts, client)
+        if isClosed { await client.close() }
+        return ids
     }
 
     /// Has a client accept messages.
@@ -89,46 +93,30 @@ private final class StoppedDisk: Sendable {
 
 @Suite("Client: an outbox that outlives it, over a network in memory", .realProcesses)
 struct KeptOutboxClientTests {
-    @Test("B32 a client that keeps what waits when it is closed sends it at the next start, once and in order")
-    func closed() async throws {
+    @Test(
+        "B30 B32 lines that wait outlive the client, killed or closed, and leave at the next start once each and in order",
+        arguments: [true, false])
+    func comesBack(isClosed: Bool) async throws {
         let kept = try KeptOutbox()
         let configuration = kept.configuration(outbox: OutboxPolicy(discardsOnClose: false))
-        func closed() async throws -> [String] {
-            let client = try await kept.network.connected(configuration)
-            await client.setReachable(false)
-            let ids = try await kept.enqueue(["1", "2", "3"], client)
-            await client.close()
-            return ids
-        }
-        let ids = try await closed()
-        try await kept.released()
-        #expect(try await kept.rows().map(\.message.id) == ids)
-        #expect(kept.storedIDs.isEmpty)
-        let next = try await kept.network.connected(configuration)
-        try await eventually("the lines") { kept.storedIDs.count == 3 }
-        #expect(kept.storedIDs == ids)
-        #expect(try await next.notSent().isEmpty)
-        await next.close()
-    }
-
-    @Test("B30 B32 lines that wait outlive the client, and leave at the next start once each and in order")
-    func comesBack() async throws {
-        let kept = try KeptOutbox()
-        let ids = try await kept.leave(["1", "2", "3", "4", "5"])
+        let ids = try await kept.leave(["1", "2", "3", "4", "5"], configuration, isClosed: isClosed)
         try await kept.released()
         let rows = try await kept.rows()
-        #expect(rows.map(\.message.id) == ids)
+        #expect(rows.map(\.message.id) == ids && kept.storedIDs.isEmpty)
         #expect(rows.allSatisfy { $0.state == .queued && !$0.message.mayBeStored })
 
-        let client = kept.network.client(kept.configuration())
-        let events = Gathered(client.events)
+        let client = kept.network.client(configuration)
+        let listener = ResentListener()
+        try await client.on(topic: SystemEvent.messageResend.rawValue, listener: listener)
         await client.beginConnecting()
         // What is submitted while the store is being opened goes behind what it holds.
         let new = try await client.enqueue(topic: "chat.room", message: "new")
         _ = try await new.receipt(within: .seconds(60))
         #expect(kept.network.stored() == ["1", "2", "3", "4", "5", "new"])
         #expect(kept.storedIDs == ids + [new.id])
-        try await events.wait(for: "the news of what waited") { $0.contains(.messageResend) }
+        let resent = ids.map { ResentMessage(id: $0, topic: "chat.room", wasStored: true) }
+        try await eventually("MESSAGE_RESEND") { listener.heard.first?.prefix(ids.count) == resent[...] }
+        #expect(try await client.notSent().isEmpty)
         await client.close()
         #expect(try await kept.rows().isEmpty)
         #expect(kept.network.server.received.count { $0 == "h4sh.chat.room" } == 6)
@@ -228,65 +216,36 @@ struct KeptOutboxClientTests {
         #expect(try await kept.rows().map(\.message.mayBeStored) == [false])
     }
 
-    @Test("B32 a line that was refused for its size is kept with its reason, and can be sent where more is taken")
+    @Test("B32 what is refused for its size is kept with the latest reason, and is sent where more is taken")
     func tooLong() async throws {
-        let kept = try KeptOutbox()
-        let text = String(repeating: "x", count: (128 << 10) + 1)
-        let client = try await kept.network.connected(kept.configuration())
-        let error = RelayError.tooLarge(bytes: text.utf8.count, limit: 128 << 10)
-        await #expect(throws: error) {
-            try await client.enqueueLine(topic: "chat.room", text: text, id: "long", keepsRefused: true)
-        }
-        #expect(try await client.notSent().map(\.reason) == [error.words])
-        await client.close()
-        var configuration = kept.configuration()
-        configuration.maximumMessageBytes *= 2
-        let next = try await kept.network.connected(configuration)
-        let listed = try await next.notSent()
-        #expect(listed.map(\.id) == ["long"] && listed.map(\.text) == [text] && listed.allSatisfy { !$0.mayBeStored })
-        try await next.sendAgain(id: "long")
-        try await eventually("the line") { kept.storedIDs == ["long"] }
-        await next.close()
-    }
-
-    @Test("B32 what is sent again and refused again is kept with the latest reason")
-    func refusedAgain() async throws {
         let kept = try KeptOutbox()
         let text = String(repeating: "x", count: 4_097)
         var configuration = kept.configuration()
         configuration.maximumMessageBytes = 2_048
-        let client = try await kept.network.connected(configuration)
+        let first = try await kept.network.connected(configuration)
         let earlier = RelayError.tooLarge(bytes: text.utf8.count, limit: 2_048)
         await #expect(throws: earlier) {
-            try await client.enqueueLine(topic: "chat.room", text: text, id: "long", keepsRefused: true)
+            try await first.enqueueLine(topic: "chat.room", text: text, id: "line", keepsRefused: true)
         }
-        #expect(try await client.notSent().map(\.reason) == [earlier.words])
-        await client.close()
+        await #expect(throws: earlier) {
+            try await first.enqueueLetter(to: "bob", postbox: "personal", text: text, id: "letter", keepsRefused: true)
+        }
+        let listed = try await first.notSent()
+        #expect(listed.map(\.destination) == [.topic("chat.room"), .postbox(user: "bob", postbox: "personal")])
+        #expect(listed.allSatisfy { $0.text == text && $0.reason == earlier.words && !$0.mayBeStored })
+        await first.close()
         configuration.maximumMessageBytes = 4_096
-        let next = try await kept.network.connected(configuration)
+        let second = try await kept.network.connected(configuration)
         let latest = RelayError.tooLarge(bytes: text.utf8.count, limit: 4_096)
-        await #expect(throws: latest) { try await next.sendAgain(id: "long") }
-        let listed = try await next.notSent()
-        #expect(listed.map(\.reason) == [latest.words] && listed.allSatisfy { !$0.mayBeStored })
-        await next.close()
-        #expect(try await kept.rows().map(\.state) == [.notSent(latest.words)])
-    }
-
-    @Test("B32 a letter that was refused for its size is kept with its reason")
-    func longLetter() async throws {
-        let kept = try KeptOutbox()
-        let text = String(repeating: "x", count: (128 << 10) + 1)
-        let client = try await kept.network.connected(kept.configuration())
-        let error = RelayError.tooLarge(bytes: text.utf8.count, limit: 128 << 10)
-        await #expect(throws: error) {
-            try await client.enqueueLetter(
-                to: "bob", postbox: "personal", text: text, id: "long", keepsRefused: true)
-        }
-        let listed = try await client.notSent()
-        #expect(listed.map(\.destination) == [.postbox(user: "bob", postbox: "personal")])
-        #expect(listed.map(\.text) == [text] && listed.map(\.reason) == [error.words])
-        #expect(listed.allSatisfy { !$0.mayBeStored })
-        await client.close()
+        await #expect(throws: latest) { try await second.sendAgain(id: "line") }
+        let again = try #require(try await second.notSent().first { $0.id == "line" })
+        #expect(again.reason == latest.words && !again.mayBeStored)
+        await second.close()
+        let third = try await kept.network.connected(kept.configuration())
+        try await third.sendAgain(id: "line")
+        try await eventually("the line") { kept.storedIDs == ["line"] }
+        await third.close()
+        #expect(try await kept.rows().map(\.message.id) == ["letter"])
     }
 
     @Test("B30 B32 of two clients with one store each sends its own lines, once")
@@ -460,27 +419,6 @@ struct KeptOutboxClientTests {
         #expect(try await kept.rows().map(\.message.id) == [id])
     }
 
-    @Test("B32 MESSAGE_RESEND tells which lines of an earlier run waited and were stored")
-    func resent() async throws {
-        final class Listener: MessageListener, Sendable {
-            let heard = NIOLockedValueBox<[[ResentMessage]]>([])
-            func onMessage(_ message: Any) {
-                if let messages = message as? [ResentMessage] { heard.withLockedValue { $0.append(messages) } }
-            }
-        }
-        let kept = try KeptOutbox()
-        let ids = try await kept.leave(["1", "2", "3"])
-        try await kept.released()
-        let client = kept.network.client(kept.configuration())
-        let listener = Listener()
-        try await client.on(topic: SystemEvent.messageResend.rawValue, listener: listener)
-        try await client.connect()
-        try await eventually("MESSAGE_RESEND") { !listener.heard.withLockedValue { $0.isEmpty } }
-        let heard = listener.heard.withLockedValue { $0 }
-        #expect(heard == [ids.map { ResentMessage(id: $0, topic: "chat.room", wasStored: true) }])
-        await client.close()
-    }
-
     @Test("B32 a client that is to send some of what an earlier run left sends these, and leaves the others there")
     func choice() async throws {
         let kept = try KeptOutbox()
@@ -493,18 +431,6 @@ struct KeptOutboxClientTests {
         #expect(kept.storedIDs == [ids[1]])
         await client.close()
         #expect(try await kept.rows().map(\.message.id) == [ids[0], ids[2]])
-    }
-
-    @Test("B32 several lines that were not sent are dropped at once, and those that are none are passed over")
-    func dropped() async throws {
-        let kept = try KeptOutbox()
-        let first = try await kept.network.connected(kept.configuration())
-        await first.setReachable(false)
-        let ids = try await kept.enqueue(["1", "2", "3"], first)
-        #expect(try await first.drop(ids: ids).isEmpty)
-        await first.close()
-        #expect(try await first.drop(ids: [ids[2], "none", ids[0]]) == [ids[2], ids[0]])
-        #expect(try await first.notSent().map(\.id) == [ids[1]])
     }
 
     @Test("B32 a message that is taken back leaves nothing in the store")

@@ -42,18 +42,6 @@ struct KeyValueClientTests {
         await client.close()
     }
 
-    @Test("B52: what other programs have stored is read: JSON as what it is, anything else as its bytes")
-    func foreignValues() async throws {
-        let network = try network()
-        let client = try await network.connected()
-        try store(#"{"x": [1, 2.5, "é"]}"#, for: "json", on: network)
-        try network.server.store("$KV.test.bytes", [0xFF, 0x00])
-        let expected = MessageValue.map(["x": .array([.int(1), .double(2.5), .string("é")])])
-        #expect(try await client.get(key: "json")?.value == expected)
-        #expect(try await client.get(key: "bytes")?.value == .binary([0xFF, 0x00]))
-        await client.close()
-    }
-
     @Test("B52: a change is made for the revision that it was meant for, or fails with the one that won")
     func conflicts() async throws {
         let network = try network()

@@ -67,20 +67,6 @@ struct LetterSubscriptionClientTests {
         try await reading.value
     }
 
-    @Test("B42 a rest in the background is told as disconnected, and the way back as connecting")
-    func suspension() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        let heard = Collected()
-        let token = try await subscribe(client, heard)
-        await client.setReachable(false)
-        try await eventually("the rest") { heard.all.last == "disconnected" }
-        await client.setReachable(true)
-        try await eventually("the return") { heard.all.suffix(3) == ["disconnected", "connecting", "connected"] }
-        withExtendedLifetime(token) {}
-        await client.close()
-    }
-
     @Test(
         "B21 B42 letters of the time in the background come on return, once and in order, before it is called connected",
         arguments: [false, true])

@@ -208,22 +208,6 @@ struct LifecycleClientTests {
         await client.close()
     }
 
-    @Test("B25 where something suggests that a connection is dead it is found out at once, however rarely it is pinged")
-    func suspicion() async throws {
-        let network = try MemoryNetwork()
-        var configuration = network.configuration(lifecycle: .rongcloud)
-        configuration.pingInterval = .seconds(86_400)
-        let client = try await network.connected(configuration)
-        network.server.setSilent(true)
-        await client.lifecycleChanged(.probe)
-        // That is the wire's matter, whose time is the real one.
-        try await eventually("the end of the connection") { client.status.state != .connected }
-        network.server.setSilent(false)
-        try await network.letTimePass("the next connection") { client.status.state == .connected }
-        #expect(client.status.recoveries == 1)
-        await client.close()
-    }
-
     // MARK: In the midst of something
 
     @Test("B22 a stop during a dial abandons it, and the foreground takes it up")
@@ -291,17 +275,6 @@ struct LifecycleClientTests {
         await client.close()
     }
 
-    @Test("B23 a return within the grace, in the midst of an outage, tries at once")
-    func graceWhileReconnecting() async throws {
-        let (network, client) = try await inAnOutage()
-        await client.setAppStateActive(false)
-        network.time.advance(by: .seconds(2))
-        network.server.refuseDials(with: nil)
-        await client.setAppStateActive(true)
-        try await client.state(is: .connected)
-        await client.close()
-    }
-
     @Test("B23 a return that is too quick for a look at the connection tries at once as well, in an outage")
     func quickReturnWhileReconnecting() async throws {
         let (network, client) = try await inAnOutage()
@@ -330,22 +303,6 @@ struct LifecycleClientTests {
         #expect(dials == 1 && network.time.untilNext == nil)
     }
 
-    @Test("B25 a connection that stood through a short absence is not touched")
-    func stood() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
-        let statuses = Gathered(client.statuses)
-        let heard = Heard(try await client.messages(topic: "chat.room"))
-        try await heard.wait(for: "live")
-        await client.setAppStateActive(false)
-        network.time.advance(by: .seconds(60))
-        await client.setAppStateActive(true)
-        _ = try await client.ping()
-        #expect(network.server.dials == 1 && statuses.all.allSatisfy { $0.state == .connected })
-        #expect(heard.all == ["live"])
-        await client.close()
-    }
-
     @Test("B27 when `lifecycleChanged(.stopping)` returns, the connection has said what it had to say and is closed")
     func stopping() async throws {
         let network = try MemoryNetwork()
@@ -365,41 +322,80 @@ struct LifecycleClientTests {
         await client.close()
     }
 
-    // MARK: Sleep
-
-    @Test("B25 a sleep beyond the server's patience is noticed by the next look, and the connection replaced at once")
-    func longSleep() async throws {
+    @Test("B25 at a return a short sleep replaces nothing, and one beyond the server's patience the connection at once")
+    func sleep() async throws {
         let network = try MemoryNetwork()
         let signal = TestSignal()
         let configuration = self.configuration(network, signal, .rongcloud)
         let client = try await network.connected(configuration)
-        try await eventually("the wait for the next look") { network.time.waits == [configuration.pingInterval] }
-        signal.hide(.woke(after: configuration.serverPatience))
-        network.time.advance(by: configuration.pingInterval)
-        try await eventually("the new connection") {
-            network.server.dials == 2 && client.status.state == .connected && client.status.recoveries == 1
-        }
-        // A look at each return to the foreground, too.
+        signal.hide(.woke(after: .seconds(30)))
+        await client.setAppStateActive(true)
+        _ = try await client.ping()
+        #expect(network.server.dials == 1 && client.status.state == .connected)
         signal.hide(.woke(after: configuration.serverPatience))
         await client.setAppStateActive(true)
-        try await eventually("the next connection") {
-            network.server.dials == 3 && client.status.state == .connected
+        try await eventually("the new connection") {
+            network.server.dials == 2 && client.status.state == .connected && client.status.recoveries == 1
         }
         await client.close()
         try await eventually("no timer") { network.time.untilNext == nil }
     }
 
-    @Test("B25 a short sleep replaces nothing")
-    func shortSleep() async throws {
+    @Test(
+        "B25 a clock that jumps by an hour has the connection replaced before another second, asleep as well as stopped",
+        arguments: [true, false])
+    func clockJump(isAsleep: Bool) async throws {
         let network = try MemoryNetwork()
-        let signal = TestSignal()
-        let client = try await network.connected(configuration(network, signal, .rongcloud))
-        signal.hide(.woke(after: .seconds(30)))
-        await client.setAppStateActive(true)
+        let (time, start, awake) = (network.time, network.time.now, SuspendingClock.now)
+        var configuration = network.configuration(lifecycle: .rongcloud)
+        configuration.handleAppLifecycle = true
+        // The clock of a machine stands still while it sleeps, and goes on while a process is stopped.
+        configuration.lifecycleSources = {
+            let source = SleepSource {
+                SleepGauge.Reading(
+                    continuous: time.now, suspending: isAsleep ? awake : awake + start.duration(to: time.now))
+            }
+            return [source]
+        }
+        let client = try await network.connected(configuration)
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        let interval = configuration.pingInterval
+        try await eventually("the wait for the next look") { time.waits.contains(interval) }
+
+        // Behind this nobody moves the clock: what waited for another moment of it would not come.
+        time.advance(by: .seconds(3_600))
+        try network.store("meanwhile")
+        try await eventually("the new connection") {
+            network.server.dials == 2 && client.status.state == .connected && client.status.recoveries == 1
+        }
+        try await heard.wait(for: "live", times: 2)
+        #expect(heard.all.count { $0.hasSuffix("meanwhile") } == 1)
+        // Once: the look that comes next finds nothing more.
+        try await eventually("the wait for the next look") { time.waits.contains(interval) }
+        time.advance(by: interval)
+        _ = try await client.ping()
+        #expect(network.server.dials == 2 && client.status.state == .connected)
+        await client.close()
+    }
+
+    @Test("B25 a look that is late by less than the server's patience replaces nothing")
+    func late() async throws {
+        let network = try MemoryNetwork()
+        var configuration = network.configuration(lifecycle: .rongcloud)
+        configuration.handleAppLifecycle = true
+        configuration.lifecycleSources = { [SleepSource { nil }] }
+        let client = try await network.connected(configuration)
+        let (interval, patience) = (configuration.pingInterval, configuration.serverPatience)
+        try await eventually("the wait for the next look") { network.time.waits == [interval] }
+        network.time.advance(by: interval + patience - .seconds(1))
+        try await eventually("the wait behind it") { network.time.waits == [interval] }
         _ = try await client.ping()
         #expect(network.server.dials == 1 && client.status.state == .connected)
         await client.close()
     }
+
+    // MARK: Sleep
 
     // MARK: Silence
 

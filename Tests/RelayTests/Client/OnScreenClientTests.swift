@@ -89,20 +89,6 @@ struct OnScreenClientTests {
         await client.close()
     }
 
-    @Test("B28 the end of a subscription ends the wait for its view")
-    func cancelled() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        let room = try await client.messages(topic: "chat.room", onScreenOnly: true)
-        let heard = Heard(room)
-        try await heard.wait(for: "live")
-        room.setOnScreen(false)
-        try await eventually("the wait for the view") { network.time.untilNext != nil }
-        room.cancel()
-        try await eventually("no timer") { network.time.untilNext == nil }
-        await client.close()
-    }
-
     @Test("B28 B42 letters are followed for a view, too")
     func letters() async throws {
         let network = try MemoryNetwork()

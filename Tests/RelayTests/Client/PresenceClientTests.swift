@@ -49,32 +49,6 @@ struct PresenceClientTests {
         }.sorted()
     }
 
-    @Test("Two users see each other, read an away text, and see who has left")
-    func twoUsers() async throws {
-        let network = try network()
-        let alice = try await connected("alice", network)
-        let bob = try await connected("bob", network)
-        try await alice.appear(in: [Self.topic])
-        try await bob.appear(in: [Self.topic, "chat.other"])
-        let seen = Gathered(try await bob.presence(topic: Self.topic))
-        try await wait(for: ["alice", "bob"], seen)
-        try await eventually("the network's answer to bob") { await bob.isPresenceAvailable == true }
-        try await alice.setPresence(.away("lunch"))
-        try await wait(for: ["alice away: lunch", "bob"], seen)
-        try await eventually("bob in the other topic") {
-            try await Self.words(alice.presenceNow(topic: "chat.other")) == ["bob"]
-        }
-        #expect(try await Self.words(alice.presenceNow(topic: "chat.empty")).isEmpty)
-        try await alice.setPresence(.here)
-        try await wait(for: ["alice", "bob"], seen)
-        await alice.close()
-        try await wait(for: ["bob"], seen)
-        await bob.close()
-        try await eventually("nobody is there") {
-            stored(network, of: "alice").isEmpty && stored(network, of: "bob").isEmpty
-        }
-    }
-
     @Test("A connection that rests comes back for whoever asks who is here, looks on, or appears")
     func resting() async throws {
         let network = try network()
@@ -144,20 +118,6 @@ struct PresenceClientTests {
         for client in [alice, bob] { await client.close() }
     }
 
-    @Test("An outage forgets who was here, and a new connection finds out again")
-    func outage() async throws {
-        let network = try network()
-        let alice = try await connected("alice", network)
-        try await alice.appear(in: [Self.topic])
-        let seen = Gathered(try await alice.presence(topic: Self.topic))
-        try await wait(for: ["alice"], seen)
-        network.server.disconnectAll()
-        try await wait(for: ["unknown"], seen)
-        try await network.attemptNow(alice)
-        try await wait(for: ["alice"], seen)
-        await alice.close()
-    }
-
     @Test("Of two clients of one user, one may leave without the other")
     func twoDevices() async throws {
         let network = try network()
@@ -181,6 +141,7 @@ struct PresenceClientTests {
         try await client.appear(in: [Self.topic])
         try await client.setPresence(.away("lunch"))
         try await eventually("that there is none") { await client.isPresenceAvailable == false }
+        for topic in [Self.topic, nil] { try await client.setTyping(in: topic) }
         #expect(try await client.presenceNow(topic: Self.topic) == .unknown)
         try await wait(for: ["unknown"], seen)
         #expect(client.status.state == .connected && client.status.reason == nil)
@@ -189,22 +150,6 @@ struct PresenceClientTests {
         try await network.letTimePass("the next attempt") { !stored(network).isEmpty }
         try await wait(for: ["alice away: lunch"], seen)
         try await eventually("the network's answer") { await client.isPresenceAvailable == true }
-        await client.close()
-    }
-
-    @Test("An entry that came too early for the network is written again, though others were read meanwhile")
-    func lateAnswer() async throws {
-        let network = try network()
-        network.server.fail(subjectPrefix: "$KV.", with: .noResponders)
-        let client = try await network.connected()
-        try await client.appear(in: [Self.topic])
-        try await eventually("that there is none") { await client.isPresenceAvailable == false }
-        network.server.fail(subjectPrefix: "$KV.", with: nil)
-        // As a reader says whose question came after the entry, when the bucket was there.
-        await client.run { _ = $0.presence.handle(.answered(.kept), for: $0) }
-        try await network.letTimePass("the entry") { !stored(network).isEmpty }
-        // The answer to it comes after it is stored.
-        try await eventually("that it is kept") { await client.isPresenceAvailable == true }
         await client.close()
     }
 
@@ -280,63 +225,6 @@ struct PresenceClientTests {
         entries(network).last { $0.subject.hasPrefix("$KV.\(PresenceEntry.bucket).\(user).") }?.sequence
     }
 
-    @Test("A user is seen typing until the line is sent, in the topic alone where it types")
-    func typing() async throws {
-        let network = try network()
-        let alice = try await connected("alice", network)
-        let bob = try await connected("bob", network)
-        for client in [alice, bob] { try await client.appear(in: [Self.topic, "chat.other"]) }
-        let seen = Gathered(try await bob.presence(topic: Self.topic))
-        let elsewhere = Gathered(try await bob.presence(topic: "chat.other"))
-        for rosters in [seen, elsewhere] { try await wait(for: ["alice", "bob"], rosters) }
-        try await alice.setTyping(in: Self.topic)
-        try await wait(forTypists: ["alice"], seen)
-        try await wait(for: ["alice", "bob"], seen)
-        try await alice.setTyping(in: nil)
-        try await wait(forTypists: [], seen)
-        // A person who is away types like any other.
-        try await alice.setPresence(.away("lunch"))
-        try await alice.setTyping(in: "chat.other")
-        try await wait(forTypists: ["alice"], elsewhere)
-        try await wait(for: ["alice away: lunch", "bob"], elsewhere)
-        #expect(seen.all.last?.users.contains(where: \.isTyping) == false)
-        await alice.close()
-        try await wait(for: ["bob"], elsewhere)
-        await bob.close()
-    }
-
-    @Test("Who stops without a word types no more after six seconds, and who goes on is written every four")
-    func typingByTime() async throws {
-        let network = try network()
-        let alice = try await connected("alice", network)
-        let bob = try await connected("bob", network)
-        try await alice.appear(in: [Self.topic])
-        let seen = Gathered(try await bob.presence(topic: Self.topic))
-        try await wait(for: ["alice"], seen)
-        try await alice.setTyping(in: Self.topic)
-        try await wait(forTypists: ["alice"], seen)
-        let first = newest(network, of: "alice")
-        // Known already, so nothing is written.
-        for _ in 0..<3 { try await alice.setTyping(in: Self.topic) }
-        network.time.advance(by: .seconds(3.5))
-        try await alice.setTyping(in: Self.topic)
-        try await eventually("the wait for the fourth second") { network.time.waits.contains(.milliseconds(500)) }
-        #expect(newest(network, of: "alice") == first)
-        network.time.advance(by: .milliseconds(500))
-        try await eventually("the second entry") { newest(network, of: "alice") != first }
-        // Bob's timer is still that of the first entry, whose typing would end now; it finds that of the second.
-        try await eventually("the second entry at bob's") {
-            await bob.run { $0.presence.nextEnd(of: Self.topic) } == network.time.now + .seconds(6)
-        }
-        network.time.advance(by: .seconds(2))
-        try await eventually("the wait for the other end") { network.time.waits.contains(.seconds(4)) }
-        #expect(seen.all.last?.users.map(\.isTyping) == [true])
-        network.time.advance(by: .seconds(4))
-        try await wait(forTypists: [], seen)
-        try await wait(for: ["alice"], seen)
-        for client in [alice, bob] { await client.close() }
-    }
-
     @Test("With the switch off nobody is told, and what cannot be typed in is refused with a reason")
     func untoldTyping() async throws {
         let network = try network()
@@ -353,37 +241,6 @@ struct PresenceClientTests {
             await #expect(throws: RelayError.self) { try await alice.setTyping(in: topic) }
         }
         await alice.close()
-    }
-
-    @Test("What was typed without a connection is not told with the next one, and the next key is")
-    func typingOffline() async throws {
-        let network = try network()
-        let alice = try await connected("alice", network)
-        let bob = try await connected("bob", network)
-        try await alice.appear(in: [Self.topic])
-        let seen = Gathered(try await bob.presence(topic: Self.topic))
-        try await wait(for: ["alice"], seen)
-        await alice.setReachable(false)
-        try await wait(for: [], seen)
-        try await alice.setTyping(in: Self.topic)
-        await alice.setReachable(true)
-        try await wait(for: ["alice"], seen)
-        #expect(seen.all.last?.users.map(\.isTyping) == [false])
-        try await alice.setTyping(in: Self.topic)
-        try await wait(forTypists: ["alice"], seen)
-        for client in [alice, bob] { await client.close() }
-    }
-
-    @Test("On a network that keeps no presence typing is told to nobody, and nothing fails for it")
-    func typingWithoutBucket() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        try await client.appear(in: [Self.topic])
-        try await eventually("that there is none") { await client.isPresenceAvailable == false }
-        try await client.setTyping(in: Self.topic)
-        try await client.setTyping(in: nil)
-        #expect(client.status.state == .connected && client.status.reason == nil)
-        await client.close()
     }
 
     @Test("Those who type end one after another, and are told of a few times a second")

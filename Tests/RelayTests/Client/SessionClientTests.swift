@@ -38,8 +38,6 @@ struct SessionClientTests {
         return newest.payload == claim.value && newest.sequence == claim.revision
     }
 
-    // MARK: Holding
-
     @Test("B18 a session whose renewal was stored without an answer is still renewed and given back")
     func lostAcknowledgement() async throws {
         let network = try network()
@@ -84,79 +82,5 @@ struct SessionClientTests {
         try await eventually("the wait for the renewal") { network.time.waits.contains(SessionClaim.renewal) }
         network.time.advance(by: SessionClaim.renewal)
         try await eventually("the renewal") { await client.run { $0.login.claim }?.revision ?? 0 > revision }
-    }
-
-    // MARK: Two devices
-
-    @Test("B18 with yield the session stays with the device that has it, until that one closes")
-    func yielding() async throws {
-        let network = try network()
-        let desk = device("desk", .yield, network)
-        try await desk.connect()
-        let laptop = device("laptop", .yield, network)
-        await #expect(throws: RelayError.connection(.kickedByOtherDevice("desk"))) { try await laptop.connect() }
-        #expect(laptop.status.state == .disconnected && laptop.status.reason == .kickedByOtherDevice("desk"))
-        #expect(desk.status.state == .connected)
-        #expect(await holds(desk, network))
-        await desk.close()
-        try await laptop.connect()
-        #expect(await holds(laptop, network))
-        await laptop.close()
-    }
-
-    @Test("B18 with take-over the session goes to the device that connects, and each device learns which one has it")
-    func takingOver() async throws {
-        let network = try network()
-        let desk = device("desk", .takeOver, network)
-        try await desk.connect()
-        let laptop = device("laptop", .takeOver, network)
-        try await laptop.connect()
-        try await desk.state(is: .disconnected)
-        #expect(desk.status.reason == .kickedByOtherDevice("laptop"))
-        // What the one closes that has lost it takes nothing from the other one.
-        await desk.close()
-        #expect(laptop.status.state == .connected)
-        #expect(await holds(laptop, network))
-        try await desk.connect()
-        try await laptop.state(is: .disconnected)
-        #expect(laptop.status.reason == .kickedByOtherDevice("desk"))
-        #expect(await holds(desk, network))
-        await desk.close()
-    }
-
-    @Test("B18 a device that comes back from an outage keeps its own session, and yields to another one's")
-    func outages() async throws {
-        let network = try network()
-        let desk = device("desk", .yield, network)
-        try await desk.connect()
-        network.server.disconnectAll()
-        try await network.attemptNow(desk)
-        try await desk.state(is: .connected)
-        #expect(desk.status.recoveries == 1)
-        #expect(await holds(desk, network))
-        network.server.disconnectAll()
-        try await desk.state(is: .reconnecting)
-        let laptop = device("laptop", .takeOver, network)
-        try await laptop.connect()
-        try await network.attemptNow(desk)
-        try await desk.state(is: .disconnected)
-        #expect(desk.status.reason == .kickedByOtherDevice("laptop"))
-        #expect(laptop.status.state == .connected)
-        #expect(await holds(laptop, network))
-        await laptop.close()
-    }
-
-    @Test("B18 a network that keeps no sessions says so at once, and is tried again")
-    func noBucket() async throws {
-        let network = try MemoryNetwork()
-        let client = device("desk", .yield, network)
-        await client.beginConnecting()
-        try await eventually("the reason") { client.status.reason != nil }
-        #expect(client.status.reason?.words.contains("keeps no sessions") == true, "\(client.status.words)")
-        try network.server.createBucket(SessionClaim.bucket)
-        try await network.attemptNow(client)
-        try await client.state(is: .connected)
-        #expect(await holds(client, network))
-        await client.close()
     }
 }

@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 import TestSupport
 import Testing
 
@@ -43,15 +42,9 @@ struct VocabularyClientTests {
 
     @Test("MESSAGE_RESEND tells what waited and was stored")
     func resend() async throws {
-        final class Listener: MessageListener, Sendable {
-            let heard = NIOLockedValueBox<[[ResentMessage]]>([])
-            func onMessage(_ message: Any) {
-                if let messages = message as? [ResentMessage] { heard.withLockedValue { $0.append(messages) } }
-            }
-        }
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        let listener = Listener()
+        let listener = ResentListener()
         try await client.on(topic: SystemEvent.messageResend.rawValue, listener: listener)
         let events = Gathered(client.events)
         // The connection goes away, as in the background, and comes back.
@@ -62,8 +55,8 @@ struct VocabularyClientTests {
             try await client.enqueue(topic: "chat.b", message: "two").id,
         ]
         await client.setReachable(true)
-        try await eventually("MESSAGE_RESEND") { !listener.heard.withLockedValue { $0.isEmpty } }
-        let messages = listener.heard.withLockedValue { $0 }
+        try await eventually("MESSAGE_RESEND") { !listener.heard.isEmpty }
+        let messages = listener.heard
         #expect(messages.count == 1 && messages.first?.map(\.id) == ids)
         #expect(messages.first?.map(\.topic) == ["chat.a", "chat.b"])
         #expect(messages.first?.allSatisfy(\.wasStored) == true)

@@ -1,5 +1,4 @@
 import NATS
-import Platform
 import TestSupport
 import Testing
 
@@ -158,22 +157,6 @@ struct WaitingKeyClientTests {
         await client.close()
     }
 
-    @Test("B34 B52: RelayX's policy discards values that wait when the window passes, and says so")
-    func discarded() async throws {
-        let network = try network()
-        let client = try await network.connected(network.configuration(reconnect: .relayx, outbox: .relayx))
-        network.server.refuseDials(with: .connectionLost("no server"))
-        network.server.disconnectAll()
-        try await eventually("the loss") { client.status.state != .connected }
-        let pending = try await client.enqueue(key: "a", value: .int(1))
-        try await network.letTimePass("the end of the window") { client.status.state == .disconnected }
-        await #expect(throws: RelayError.connection(.windowExpired)) {
-            try await pending.receipt(within: .seconds(60))
-        }
-        #expect(stored(network).isEmpty)
-        await client.close()
-    }
-
     @Test("B52: without a key-value store a value that waited fails, and says why")
     func noStore() async throws {
         let network = try MemoryNetwork()
@@ -185,35 +168,5 @@ struct WaitingKeyClientTests {
             try await pending.receipt(within: .seconds(60))
         }
         await client.close()
-    }
-
-    @Test("B32 B52: values that wait outlive the client, and leave at the next start, once and in order")
-    func restarted() async throws {
-        let network = try network()
-        let folder = try TemporaryDirectory("keys")
-        var configuration = network.configuration()
-        configuration.store = .file(folder.path("alice.sqlite"))
-        func leave() async throws {
-            let client = try await network.connected(configuration)
-            await client.setReachable(false)
-            try await client.put(key: "a", value: .int(1))
-            try await client.delete(key: "a")
-            try await client.put(key: "a", value: .int(2))
-        }
-        try await leave()
-        try await eventually("the end of the run") {
-            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-            return !names.contains { $0.contains(".run-") }
-        }
-        #expect(stored(network).isEmpty)
-        let client = try await network.connected(configuration)
-        #expect(stored(network) == ["a = 1", "a deleted", "a = 2"])
-        #expect(try await client.get(key: "a")?.value == .int(2))
-        await client.close()
-
-        let again = try await network.connected(configuration)
-        #expect(stored(network).count == 3)
-        #expect(try await again.notSent().isEmpty)
-        await again.close()
     }
 }

@@ -167,15 +167,6 @@ struct PresenceTableTests {
         #expect(typists(table).isEmpty && words(table) == ["bob"])
     }
 
-    @Test("Of ten thousand who type, no more are kept than there is room for, and all end at once")
-    func typingCrowd() {
-        var table = table()
-        table.take((0..<10_000).map { item("user\($0)", .here, isTyping: true) }, at: start)
-        #expect(typists(table).count == PresenceTable.entryLimit && table.roster.isTruncated)
-        table.expire(at: start + .seconds(6))
-        #expect(typists(table).isEmpty && table.roster.users.count == PresenceTable.entryLimit)
-    }
-
     @Test("Without a connection nobody is known to be here")
     func closed() {
         var table = table()
@@ -226,12 +217,6 @@ struct PresenceEntryTests {
     func reading(text: String, isTyping: Bool) {
         #expect(entry(Array(text.utf8))?.isTyping == isTyping)
         #expect(entry(Array(text.utf8))?.presence == .here)
-    }
-
-    @Test("Typing alone makes nobody present")
-    func typingAlone() {
-        #expect(entry(Array(#"{"typing":true}"#.utf8)) == nil)
-        #expect(entry(Array(#"{"state":"gone","typing":true}"#.utf8)) == nil)
     }
 }
 
@@ -323,15 +308,6 @@ struct PresenceAnnouncementTests {
         #expect(typed(&one, nil, after: 5.5) == ["a"])
         #expect(typed(&one, nil, after: 6) == [])
         #expect(typed(&one, "a", after: 6.5) == ["a*"])
-    }
-
-    @Test("A minute of keys, twenty a second, is no more than a write each four seconds")
-    func keysGoOn() {
-        var one = announcement(["a"])
-        _ = written(&one, after: 0)
-        var count = 0
-        for key in 0..<1_200 { count += typed(&one, "a", after: Double(key) / 20).count }
-        #expect(count == 15)
     }
 
     @Test("A key that is a little early counts when the time has come, unless the line has ended by then")

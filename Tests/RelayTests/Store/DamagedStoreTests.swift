@@ -85,21 +85,6 @@ struct DamagedStoreTests {
         try await store.close()
     }
 
-    @Test("B68 what is between two damaged pages comes back whole")
-    func between() async throws {
-        let fixture = try StoreFixture()
-        let undamaged = try await StoreTemplate().writeWithHoles(to: fixture.path)
-        for _ in 1...3 {
-            let store = try fixture.open()
-            _ = await Self.use(store)
-            try? await store.close()
-        }
-        let store = try fixture.open()
-        let waiting = try await Set(store.outbox().map(\.message.id))
-        #expect(undamaged.subtracting(waiting).isEmpty)
-        try await store.close()
-    }
-
     @Test("B68 a store that takes longer to be opened than it may is put aside as it is")
     func slow() async throws {
         let fixture = try StoreFixture()
@@ -234,24 +219,6 @@ private struct StoreTemplate {
 
     /// Writes the store without damage.
     func write(to path: String) throws { try closed.write(to: URL(fileURLWithPath: path)) }
-
-    /// Writes the store without every second page of the outbox.
-    ///
-    /// - Returns: what is on the others.
-    func writeWithHoles(to path: String) throws -> Set<String> {
-        var bytes = closed
-        var undamaged: Set<String> = []
-        let leaves = rows.filter { !$0.value.isEmpty }.sorted { ($0.value.min() ?? "") < ($1.value.min() ?? "") }
-        for (number, leaf) in leaves.enumerated() {
-            if number % 2 == 0 {
-                undamaged.formUnion(leaf.value)
-            } else {
-                bytes.replaceSubrange((leaf.key - 1) * Self.page..<leaf.key * Self.page, with: Data(count: Self.page))
-            }
-        }
-        try bytes.write(to: URL(fileURLWithPath: path))
-        return undamaged
-    }
 
     /// Writes the store with damage of one of eight kinds.
     func damaged(as number: Int, at path: String, _ random: inout SeededGenerator) throws -> Damage {

@@ -8,29 +8,6 @@ import Testing
 
 @Suite("Local store: writing")
 struct StoreWritingTests {
-    @Test("What comes alone is written after 100 ms")
-    func delay() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
-        await store.append([StoreFixture.line(1)])
-        try await eventually("the wait") { fixture.time.untilNext == .milliseconds(100) }
-        #expect(try await store.sequences() == [])
-        fixture.time.advance(by: .milliseconds(100))
-        try await eventually("the message") { try await store.sequences() == [1] }
-        try await store.close()
-    }
-
-    @Test("A thousand messages are written without a wait, and a cursor with what it has passed")
-    func thousand() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
-        let lines = (UInt64(1)...1_000).map { StoreFixture.line($0) }
-        await store.append(lines, [.cursor("chat.lobby", StoreFixture.place(1_000))])
-        try await eventually("the messages") { try await store.sequences().count == 1_000 }
-        #expect(try await store.cursor(of: "chat.lobby") == StoreFixture.place(1_000))
-        try await store.close()
-    }
-
     @Test("B38 what a flood brought is there for every reader, each message once, with its figures, and is found")
     func flood() async throws {
         let fixture = try StoreFixture()

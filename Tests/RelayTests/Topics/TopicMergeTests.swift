@@ -83,18 +83,6 @@ import Testing
         #expect(Self.words(merge.release(at: start)) == ["unreadable 1", "2"])
     }
 
-    @Test("A subscription that is far ahead is not read on, and one that is waited for always is")
-    func bounded() {
-        var merge = TopicMerge(
-            sources: 2, mayRepeat: false, limits: TopicMerge.Limits(queue: 3), at: start)
-        merge.receive(Self.messages(2, 3, 4), from: 0, at: start)
-        #expect(merge.release(at: start) == [])
-        #expect(!merge.wantsMore(from: 0) && merge.wantsMore(from: 1))
-        merge.receive(Self.messages(1, 6), from: 1, at: start)
-        #expect(Self.sequences(merge.release(at: start)) == [1, 2, 3, 4])
-        #expect(merge.wantsMore(from: 0) && merge.wantsMore(from: 1))
-    }
-
     @Test("A subscription that announces messages and stays silent does not hold others up for ever")
     func silent() {
         var merge = TopicMerge(sources: 2, mayRepeat: false, at: start)

@@ -46,57 +46,6 @@ import Testing
         #expect(driver.calls.isEmpty && driver.timer == nil)
     }
 
-    @Test("B21: 100 quick changes suspend and resume at most once, and the last signal decides", arguments: [100, 101])
-    func toggles(_ count: Int) {
-        var driver = Driver(.immediate)
-        for number in 0..<count {
-            driver.handle(.signal(number % 2 == 1 ? .foreground : .background))
-            driver.handle(.signal(number % 2 == 1 ? .foreground : .background))
-            driver.advance(.milliseconds(20))
-        }
-        driver.advance(.seconds(10))
-        #expect(driver.calls == (count % 2 == 0 ? [] : [.suspend]))
-        #expect(driver.machine.isSuspended == (count % 2 == 1))
-        driver.handle(.signal(.foreground))
-        driver.handle(.signal(.foreground))
-        #expect(driver.calls == (count % 2 == 0 ? [] : [.suspend, .resume]))
-    }
-
-    @Test("Another policy counts at once: in the background the wait begins anew, or ends")
-    func policies() {
-        var driver = Driver()
-        driver.handle(.policyChanged(.suspend(after: .seconds(10))))
-        #expect(driver.timer == nil)
-        driver.handle(.signal(.background))
-        driver.advance(.seconds(5))
-        driver.handle(.policyChanged(.ignore))
-        driver.advance(.seconds(1_000))
-        #expect(driver.calls.isEmpty)
-        driver.handle(.policyChanged(.suspend(after: .seconds(10))))
-        driver.advance(.seconds(9))
-        #expect(driver.calls.isEmpty)
-        driver.advance(.seconds(1))
-        #expect(driver.calls == [.suspend])
-        // What is suspended waits for the foreground.
-        driver.handle(.policyChanged(.ignore))
-        #expect(driver.calls == [.suspend] && driver.machine.isSuspended)
-        driver.handle(.signal(.foreground))
-        #expect(driver.calls == [.suspend, .resume])
-    }
-
-    @Test("After the grace period the connection rests, until the foreground returns")
-    func suspension() {
-        var driver = Driver()
-        driver.handle(.signal(.background))
-        driver.advance(.seconds(119))
-        #expect(driver.calls.isEmpty)
-        driver.advance(.seconds(1))
-        #expect(driver.calls == [.suspend] && driver.machine.isSuspended)
-        driver.handle(.signal(.background))
-        driver.handle(.signal(.foreground))
-        #expect(driver.calls == [.suspend, .resume] && driver.timer == nil)
-    }
-
     @Test("B24: a client that never connected stays down")
     func neverConnected() {
         var driver = Driver(connected: false)
@@ -170,40 +119,5 @@ import Testing
         #expect(!driver.machine.isSuspended)
         driver.advance(.seconds(120))
         #expect(driver.calls == [.suspend, .suspend])
-    }
-
-    @Test("B21, B24: random signals never resume what was not suspended, nor wake what the user ended")
-    func random() async {
-        var random = SeededGenerator(seed: 21)
-        for policy in [LifecyclePolicy.ignore, .immediate, .rongcloud, .suspend(after: .seconds(10))] {
-            var driver = Driver(policy, connected: false)
-            var wants = false
-            var isResting = false
-            for step in 0..<50_000 {
-                if step % 1_000 == 0 { await Task.yield() }
-                let seen = driver.calls.count
-                switch Int.random(in: 0..<8, using: &random) {
-                case 0:
-                    driver.handle(.userConnected)
-                    wants = true
-                    isResting = false
-                case 1:
-                    driver.handle(.userDisconnected)
-                    wants = false
-                    isResting = false
-                case 2...4: driver.handle(.signal(Bool.random(using: &random) ? .foreground : .background))
-                default: driver.advance(.milliseconds(Int64.random(in: 0...5_000, using: &random)))
-                }
-                for call in driver.calls[seen...] {
-                    #expect(wants)
-                    #expect(isResting == (call == .resume))
-                    if call != .probe { isResting = call == .suspend }
-                }
-                #expect(driver.machine.isSuspended == isResting)
-                #expect(!isResting || !driver.machine.isActive)
-                #expect(driver.timer == nil || (wants && !driver.machine.isActive))
-            }
-            #expect(driver.calls.isEmpty == false)
-        }
     }
 }

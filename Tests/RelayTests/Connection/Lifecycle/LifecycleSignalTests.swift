@@ -129,14 +129,6 @@ struct LifecycleSignalTests {
         #expect(driver.calls == [.probe, .probe])
     }
 
-    @Test("B12: the presets do what the systems do that they are named after")
-    func presets() {
-        #expect(LifecyclePolicy.rongcloud.grace == .seconds(120) && LifecyclePolicy.nexconn.grace == .seconds(120))
-        #expect(LifecyclePolicy.relayx.grace == nil && LifecyclePolicy.supabase.grace == .seconds(1))
-        #expect(LifecyclePolicy.sudo.grace == .seconds(1) && LifecyclePolicy.immediate.grace == .seconds(1))
-        #expect(LifecyclePolicy.suspend(after: .zero).grace == .seconds(1))
-    }
-
     @Test("B42: a connection that rests because nobody needs it is woken by no return to the foreground")
     func idle() {
         let now = ContinuousClock.now

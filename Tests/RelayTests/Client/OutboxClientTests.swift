@@ -5,8 +5,8 @@ import Testing
 @testable import NATS
 @testable import Relay
 
-@Suite("Client: faults that must not come back, over a network in memory", .realProcesses)
-struct RegressionClientTests {
+@Suite("Client: the outbox, over a network in memory", .realProcesses)
+struct OutboxClientTests {
     /// So slow that the second message never leaves.
     private static let pacing = OutboxPacing(messages: 1, per: .seconds(600))
 
@@ -15,88 +15,6 @@ struct RegressionClientTests {
         policy.pacing = pacing
         return policy
     }
-
-    // MARK: Receiving
-
-    @Test("B38 B40 an outage while the reader is slow costs no message")
-    func slowReaderThroughOutage() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        var iterator = try await client.messages(topic: "chat.room").makeAsyncIterator()
-        #expect(try await iterator.next() == .live)
-        // More than the client takes in for its reader, so that some stay on the server.
-        let count = 5_000
-        for number in 1...count { try network.store("\(number)") }
-        for _ in 0..<3 {
-            try await eventually("what its reader has not taken is full") {
-                iterator.subscription.stream.channel.isFull
-            }
-            await client.setReachable(false)
-            await client.setReachable(true)
-            try await client.state(is: .connected)
-        }
-        var next = 1
-        while next <= count, let event = try await iterator.next() {
-            guard case .message(let message) = event else { continue }
-            try #require(message.text == "\(next)")
-            next += 1
-        }
-        #expect(next == count + 1)
-        await client.close()
-    }
-
-    @Test("B43 a stream whose server answers late for a while is followed when it answers")
-    func lateStream() async throws {
-        let network = try MemoryNetwork()
-        let connection = try await network.server.connect(
-            ServerAddress(host: "memory"), ConnectOptions(pingInterval: .zero))
-        // Only where none comes is an answer waited for so shortly.
-        let limit = NIOLockedValueBox(Duration.milliseconds(100))
-        let source: @Sendable () -> StreamSource = {
-            StreamSource(
-                name: "test_stream", filter: nil,
-                jetStream: JetStream(connection, timeout: limit.withLockedValue { $0 }))
-        }
-        let subscription = StreamSubscription<String>(
-            "test", from: .new,
-            SubscriptionWords(
-                operation: "reading",
-                message: { message, _, _, _ in ("message", nil) }, live: "live", lost: { _ in "lost" }, restarted: nil,
-                interrupted: { _, passes in passes ? "interrupted" : "ended" }),
-            source: { _, _ in source() })
-        network.server.setSilent(true)
-        let standings = NIOLockedValueBox<[FollowerStanding]>([])
-        let told = Collected()
-        let reading = Task {
-            while let news = try await subscription.channel.next() {
-                switch news {
-                case .events(let words, _): for word in words { told.add(word) }
-                case .catchingUp: break
-                case .live: told.add("live")
-                }
-            }
-        }
-        let opened = subscription.follow(
-            network.time,
-            report: { standing in
-                standings.withLockedValue { $0.append(standing) }
-            }
-        ) { source() }
-        // The outbox does not wait for a stream after two answers that did not come; the subscription itself goes on.
-        try await network.letTimePass("two answers that do not come") { standings.withLockedValue { !$0.isEmpty } }
-        await opened.value()
-        #expect(standings.withLockedValue { $0.first } == .failed(passes: true))
-        network.server.setSilent(false)
-        limit.withLockedValue { $0 = .seconds(60) }
-        try await network.letTimePass("the answer") { told.all.contains("live") }
-        #expect(told.all == ["interrupted", "live"])
-        #expect(standings.withLockedValue { $0.last } == .live)
-        subscription.end()
-        try await reading.value
-        await connection.close()
-    }
-
-    // MARK: Sending
 
     @Test("B13 a message taken back while the outbox is flushed does not hold up the reconnection")
     func cancelledDuringFlush() async throws {
@@ -255,51 +173,5 @@ struct RegressionClientTests {
         await client.reconnect()
         try await client.state(is: .connected)
         await client.close()
-    }
-
-    // MARK: Connection
-
-    @Test("B5 B11 expired credentials end in DISCONNECTED and the status says so")
-    func expired() async throws {
-        let account = NKeyPair.generate(.account)
-        let user = NKeyPair.generate(.user)
-        var claims = UserClaims(subject: user.publicKey, name: "alice", grant: UserGrant())
-        claims.expires = 1
-        let expired = try RelayCredentials(Credentials(jwt: claims.encode(signedBy: account), keyPair: user))
-        let network = try MemoryNetwork()
-        var configuration = network.configuration()
-        configuration.credentials = .provided(startingWith: expired) { throw RelayError.cancelled }
-        let client = network.client(configuration)
-        await #expect(throws: RelayError.connection(.tokenExpired)) { try await client.connect() }
-        #expect(client.status.state == .disconnected)
-        #expect(client.status.reason == .tokenExpired)
-        #expect(network.server.dials == 0)
-    }
-
-    @Test("B36 topics can be listened to again after close and connect")
-    func listenersAfterClose() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        let listener = TextListener()
-        #expect(try await client.on(topic: "chat.room", listener: listener))
-        await client.close()
-        try await client.connect()
-        #expect(try await client.on(topic: "chat.room", listener: listener))
-        _ = try await client.send(topic: "chat.room", message: "again", timeout: .seconds(60))
-        try await eventually("a message") { listener.heard.all == ["again"] }
-        await client.close()
-    }
-
-    @Test("A server in lame duck mode is left before it closes")
-    func lameDuck() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        let statuses = Gathered(client.statuses)
-        network.server.sendLameDuck()
-        try await statuses.wait(for: "the leaving") { $0.contains { $0.state == .reconnecting } }
-        let reason = statuses.all.first { $0.state == .reconnecting }?.reason
-        #expect(reason == .connectionLost("the server is shutting down"))
-        try await eventually("the client's going") { network.server.connections == 0 }
-        await client.disconnect()
     }
 }
