@@ -125,22 +125,4 @@ struct ClosedAccountClientTests {
         try await client.state(is: .connected)
         await client.close()
     }
-
-    @Test("A refusal that the user's own network has not signed ends nothing: the client tries again")
-    func unproved() async throws {
-        let network = try MemoryNetwork()
-        for answer in [
-            try refusal(.banned, signedBy: .generate(.account)),
-            try refusal(.banned, signedBy: account, for: "bob"),
-            #"{"status":"NAMESPACE_RETRIEVE_FAILURE","refusal":"banned"}"#,
-            #"{"status":"NAMESPACE_RETRIEVE_FAILURE"}"#,
-        ] {
-            let (client, service) = try await client(on: network) { answer }
-            await client.beginConnecting()
-            try await eventually("a wait for another attempt") { client.status.nextRetryAt != nil }
-            #expect(client.status.state == .connecting)
-            await client.close()
-            await service.close()
-        }
-    }
 }

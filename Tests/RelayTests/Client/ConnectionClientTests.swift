@@ -109,25 +109,6 @@ struct ConnectionClientTests {
         try await client.state(is: .connected)
     }
 
-    @Test("B61 a server that answers nothing is told of while the client is connected, and so is its return")
-    func silent() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        var states: [ConnectionStatus.State] = []
-        var statuses = client.statuses.makeAsyncIterator()
-        network.server.setSilent(true)
-        let pending = try await client.enqueue(topic: "chat.room", message: "hello")
-        while let status = await statuses.next(), status.silentSince == nil { states.append(status.state) }
-        let since = try #require(client.status.silentSince)
-        #expect(since <= network.time.now && client.status.roundTripTime == nil)
-        network.server.setSilent(false)
-        while let status = await statuses.next(), status.silentSince != nil { states.append(status.state) }
-        #expect(states.allSatisfy { $0 == .connected } && client.status.state == .connected)
-        _ = try await pending.receipt(within: .seconds(600))
-        try await eventually("another round trip") { client.status.roundTripTime != nil }
-        await client.close()
-    }
-
     @Test("B10 calls before connect fail at once and never hang")
     func beforeConnect() async throws {
         let network = try MemoryNetwork()

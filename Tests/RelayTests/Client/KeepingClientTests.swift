@@ -46,7 +46,7 @@ struct KeepingClientTests {
         return try #require(cursor)
     }
 
-    @Test("B38 what was received is kept once and in order across an outage, with how far it goes")
+    @Test("B38 across an outage what was received comes and is kept once and in order, with how far it goes")
     func reconnect() async throws {
         let client = try await network.connected(configuration)
         let received = try await client.gathered("chat.room")
@@ -57,6 +57,7 @@ struct KeepingClientTests {
         try network.store("not subscribed to", on: "chat.other")
         await client.setReachable(true)
         try await received.wait(forText: "40")
+        #expect(received.texts == Self.numbers(1...40) && received.recovered == Self.numbers(21...40))
         await client.close()
 
         let page = try await client.keptMessages(topic: "chat.room", limit: 100)
@@ -270,13 +271,14 @@ struct KeepingClientTests {
         await client.close()
     }
 
-    @Test("B34 what cannot be read is kept as it came")
+    @Test("B34 what cannot be read is reported, and kept as it came")
     func unreadable() async throws {
         let client = try await network.connected(configuration)
         let received = try await client.gathered("chat.>")
         try network.server.store("h4sh.chat.room", [0xC1, 0xFF])
         try network.store("fine")
         try await received.wait(forText: "fine")
+        #expect(received.all.contains(.unreadable(sequence: 1, topic: "chat.room", bytes: 2)))
         await client.close()
         let messages = try await client.keptMessages(topic: "chat.>", limit: 10).messages
         #expect(messages.map(\.payload.count).first == 2)

@@ -248,50 +248,6 @@ struct KeptOutboxClientTests {
         #expect(try await kept.rows().map(\.message.id) == ["letter"])
     }
 
-    @Test("B30 B32 of two clients with one store each sends its own lines, once")
-    func shared() async throws {
-        let kept = try KeptOutbox()
-        let first = try await kept.network.connected(kept.configuration())
-        await first.setReachable(false)
-        try await first.enqueue(topic: "chat.room", message: "first")
-        let second = try await kept.network.connected(kept.configuration())
-        _ = try await second.send(topic: "chat.room", message: "second", timeout: .seconds(60))
-        #expect(kept.network.stored() == ["second"])
-        await first.setReachable(true)
-        try await first.state(is: .connected)
-        #expect(kept.network.stored() == ["second", "first"])
-        #expect(kept.network.server.received.count { $0 == "h4sh.chat.room" } == 2)
-        await first.close()
-        await second.close()
-        #expect(try await kept.rows().isEmpty)
-    }
-
-    @Test("B32 a line that waits for its writer's name outlives the client, and is signed by the next one")
-    func unsigned() async throws {
-        let kept = try KeptOutbox()
-        kept.network.server.refuseDials(with: .connectionLost("no server"))
-        func leave() async throws -> String {
-            let client = kept.network.client(kept.configuration(user: nil))
-            await client.beginConnecting()
-            _ = await client.openingStore().value
-            return try await client.enqueueLine(topic: "chat.room", text: "hello").id
-        }
-        let id = try await leave()
-        try await kept.released()
-        let rows = try await kept.rows()
-        #expect(rows.map(\.message.id) == [id] && rows.allSatisfy { $0.message.unsigned?.text == "hello" })
-
-        kept.network.server.refuseDials(with: nil)
-        let client = try await kept.network.connected(kept.configuration())
-        let stored = kept.network.server.messages(in: "test_stream")
-        try #require(stored.count == 1)
-        let envelope = try Envelope(
-            decoding: stored[0].payload, fallbackID: "", fallbackRoom: "", fallbackStart: .now)
-        let words = ChatLine(envelope.message)
-        #expect(envelope.id == id && words?.username == MemoryNetwork.user && words?.text == "hello")
-        await client.close()
-    }
-
     @Test("B32 what is submitted while the store is being opened is kept as soon as it is open")
     func submittedEarly() async throws {
         let kept = try KeptOutbox()
@@ -401,7 +357,7 @@ struct KeptOutboxClientTests {
         await client.close()
     }
 
-    @Test("B32 another user's sign-in sends nothing of what waited, and leaves it as not sent")
+    @Test("B7 B29 B32 another user's sign-in sends nothing of what waited, and leaves it as not sent")
     func otherUser() async throws {
         let kept = try KeptOutbox()
         var configuration = kept.configuration(outbox: OutboxPolicy(discardsOnClose: false))
@@ -410,6 +366,8 @@ struct KeptOutboxClientTests {
         await client.setReachable(false)
         let id = try await client.enqueue(topic: "chat.room", message: "from alice").id
         await client.disconnect()
+        try await client.use(UserToken.credentials())
+        #expect(client.queuedCount == 1)
         try await client.use(UserToken.credentials(for: "bob"))
         #expect(client.queuedCount == 0)
         let listed = try await client.notSent()
@@ -473,36 +431,6 @@ struct KeptOutboxClientTests {
         await client.setReachable(true)
         try await eventually("the line") { kept.network.stored() == ["waits"] }
         #expect(try await client.notSent().isEmpty)
-        await client.close()
-    }
-
-    @Test("While the disk is full, lines wait in memory, which is told once; they are kept when there is room again")
-    func fullDisk() async throws {
-        let kept = try KeptOutbox()
-        let client = try await kept.network.connected(kept.configuration())
-        let store = try #require(await client.openingStore().value)
-        let news = Gathered(store.news)
-        await client.setReachable(false)
-        // SQLite itself refuses further pages, with the code of a full disk.
-        try await store.database.writeWithoutTransaction { database in
-            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-            try database.execute(sql: "PRAGMA max_page_count = \(pages)")
-        }
-        let text = String(repeating: "x", count: 50_000)
-        let ids = try await kept.enqueue(Array(repeating: text, count: 3), client)
-        #expect(client.queuedCount == 3)
-        try await news.wait(for: "the trouble") { !$0.isEmpty }
-        guard case .failing(let error)? = news.all.first else {
-            Issue.record("\(news.all)")
-            return
-        }
-        #expect(error.words.contains("the disk is full"))
-        #expect(try await kept.rows().isEmpty)
-
-        try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
-        try await kept.network.letTimePass("the next try") { news.all.count > 1 }
-        #expect(news.all.dropFirst() == [.recovered(notKept: 0)])
-        #expect(try await kept.rows().map(\.message.id) == ids)
         await client.close()
     }
 }

@@ -18,30 +18,6 @@ struct KeyValueClientTests {
         try network.server.store("$KV.test.\(key)", Array(json.utf8))
     }
 
-    @Test("B52: a key that is set to null has a value; one that was never set, deleted or purged has none")
-    func nullAndMissing() async throws {
-        let network = try network()
-        let client = try await network.connected()
-        #expect(try await client.get(key: "a") == nil)
-        #expect(try await client.put(key: "a", value: .null) == 1)
-        #expect(network.server.messages(in: "KV_test").map(\.text) == ["null"])
-        let stored = try #require(try await client.get(key: "a"))
-        #expect(stored.key == "a" && stored.value == .null && stored.revision == 1)
-        try await client.put(key: "b", value: .string("x"))
-        #expect(try await client.keys() == ["a", "b"])
-        try await client.delete(key: "a")
-        #expect(try await client.get(key: "a") == nil)
-        try await client.put(key: "a", value: .int(1))
-        #expect(try await client.keys(matching: "*") == ["b", "a"])
-        let values = NIOLockedValueBox<[MessageValue]>([])
-        try await client.forEachValue(matching: "a") { stored in values.withLockedValue { $0.append(stored.value) } }
-        #expect(values.withLockedValue(\.self) == [.int(1)])
-        try await client.purge(key: "a")
-        #expect(try await client.get(key: "a") == nil)
-        #expect(try await client.keys() == ["b"])
-        await client.close()
-    }
-
     @Test("B52: a change is made for the revision that it was meant for, or fails with the one that won")
     func conflicts() async throws {
         let network = try network()

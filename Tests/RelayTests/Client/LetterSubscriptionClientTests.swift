@@ -23,25 +23,6 @@ struct LetterSubscriptionClientTests {
         return token
     }
 
-    @Test("B42 B43 an outage is told, and that the subscription works again once what came meanwhile was delivered")
-    func outage() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        let heard = Collected()
-        let token = try await subscribe(client, heard)
-        network.server.refuseDials(with: .connectionRefused("memory"))
-        network.server.disconnectAll()
-        try await eventually("the outage") { heard.all.last == "connecting" }
-        try network.postLetter("missed")
-        network.server.refuseDials(with: nil)
-        try await network.letTimePass("the subscription") { heard.all.last == "connected" }
-        #expect(heard.all.dropFirst(3) == ["connecting", "missed", "connected"])
-        withExtendedLifetime(token) {}
-        await client.close()
-        try await eventually("the end") { heard.all.last == "disconnected" }
-        #expect(heard.all.count { $0 == "disconnected" } == 1)
-    }
-
     @Test("B42 a reader that was slow hears of an outage as soon as it reads, and not with the next connection")
     func slowReader() async throws {
         let network = try MemoryNetwork()
@@ -102,58 +83,26 @@ struct LetterSubscriptionClientTests {
         await client.close()
     }
 
-    @Test("B42 the end of a session by the administrator is an error with its reason")
-    func kicked() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        let statuses = NIOLockedValueBox<[PlatformSubscriptionStatus]>([])
-        let token = try await client.subscribeToMessageCreated { status in
-            statuses.withLockedValue { $0.append(status) }
-        } resultHandler: { _ in
-        }
-        try await eventually("the live subscription") { statuses.withLockedValue { $0.last } == .connected }
-        await client.end(by: .banned("spam"))
-        try await eventually("the reason") {
-            statuses.withLockedValue { $0.last } == .error(.connection(.banned("spam")))
-        }
-        withExtendedLifetime(token) {}
-        await client.close()
-    }
-
-    @Test("B42 by the seed's policy an outage ends the subscription, and the caller subscribes again")
-    func seedPolicy() async throws {
-        let network = try MemoryNetwork()
-        var configuration = network.configuration()
-        configuration.subscriptions = .seed
-        let client = try await network.connected(configuration)
-        let heard = Collected()
-        let token = try await subscribe(client, heard)
-        network.server.disconnectAll()
-        try await eventually("the end") { heard.all.last == "disconnected" }
-        try await network.letTimePass("the connection") { client.status.state == .connected }
-        try network.postLetter("unheard")
-        let again = Collected()
-        let second = try await subscribe(client, again)
-        try network.postLetter("heard")
-        try await eventually("the letter") { again.all.last == "heard" }
-        #expect(heard.all == ["initialized", "connecting", "connected", "disconnected"])
-        withExtendedLifetime((token, second)) {}
-        await client.close()
-    }
-
-    @Test("B42 by the seed's policy the background ends the subscription, and the caller subscribes again")
-    func seedInBackground() async throws {
+    @Test(
+        "B42 by the seed's policy an outage or the background ends the subscription, and the caller subscribes again",
+        arguments: [true, false])
+    func seedPolicy(isOutage: Bool) async throws {
         let network = try MemoryNetwork()
         var configuration = network.configuration(lifecycle: .immediate)
         configuration.subscriptions = .seed
         let client = try await network.connected(configuration)
         let heard = Collected()
         let token = try await subscribe(client, heard)
-        await client.setAppStateActive(false)
-        try await network.letTimePass("the rest") { client.status.state == .suspended }
+        if isOutage {
+            network.server.disconnectAll()
+        } else {
+            await client.setAppStateActive(false)
+            try await network.letTimePass("the rest") { client.status.state == .suspended }
+        }
         try await eventually("the end") { heard.all.last == "disconnected" }
-        await client.setAppStateActive(true)
-        try await client.state(is: .connected)
+        if !isOutage { await client.setAppStateActive(true) }
+        try await network.letTimePass("the connection") { client.status.state == .connected }
+        try network.postLetter("unheard")
         let again = Collected()
         let second = try await subscribe(client, again)
         try network.postLetter("heard")

@@ -123,19 +123,6 @@ struct LifecycleClientTests {
         await client.close()
     }
 
-    @Test("B26 `setAppStateActive` alone disconnects in the background and connects in the foreground")
-    func manualAlone() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected(plainConfiguration(network))
-        await client.setAppStateActive(false)
-        try await passGrace(network)
-        try await client.state(is: .suspended)
-        #expect(SupabaseStatus(client.status) == .disconnected)
-        await client.setAppStateActive(true)
-        try await client.state(is: .connected)
-        await client.close()
-    }
-
     @Test("B26 `handleAppLifecycle` alone has the application's background disconnect and its foreground connect")
     func signalsAlone() async throws {
         let network = try MemoryNetwork()
@@ -225,27 +212,6 @@ struct LifecycleClientTests {
         await client.lifecycleChanged(.foreground)
         try await client.state(is: .connected)
         #expect(network.server.dials == 2)
-        await client.close()
-    }
-
-    @Test("B22 a stop during the dial of a return takes the return back, and nothing is followed")
-    func whileReturning() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
-        let heard = Heard(try await client.messages(topic: "chat.room"))
-        try await heard.wait(for: "live")
-        await client.lifecycleChanged(.stopping)
-        try await eventually("the end of the connection") { network.server.connections == 0 }
-        network.server.setSilent(true)
-        await client.lifecycleChanged(.foreground)
-        try await eventually("the dial") { network.server.dials == 2 }
-        await client.lifecycleChanged(.stopping)
-        network.server.setSilent(false)
-        try await eventually("no timer") { network.time.untilNext == nil }
-        #expect(client.status.state == .suspended && heard.all == ["live"])
-        await client.lifecycleChanged(.foreground)
-        try await heard.wait(for: "live", times: 2)
-        #expect(network.server.dials == 3)
         await client.close()
     }
 

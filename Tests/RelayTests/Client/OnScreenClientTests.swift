@@ -34,47 +34,6 @@ struct OnScreenClientTests {
         await client.close()
     }
 
-    @Test("B28 a view that is back in time costs nothing, and the last word counts")
-    func brief() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        let room = try await client.messages(topic: "chat.room", onScreenOnly: true)
-        let heard = Heard(room)
-        try await heard.wait(for: "live")
-        let consumers = network.server.consumers(of: "test_stream")
-        for number in 0..<100 { room.setOnScreen(number % 2 == 1) }
-        try await eventually("no timer") { network.time.untilNext == nil }
-        #expect(network.server.consumers(of: "test_stream") == consumers && heard.all == ["live"])
-        await client.close()
-    }
-
-    @Test("B28 B43 a subscription that was let go is brought back on no connection but behind its view")
-    func outage() async throws {
-        let network = try MemoryNetwork()
-        let (client, room, heard) = try await released(network)
-        network.server.disconnectAll()
-        try await network.attemptNow(client)
-        try await client.state(is: .connected)
-        #expect(network.server.consumers(of: "test_stream").isEmpty && client.status.failingSubscriptions.isEmpty)
-        try network.store("meanwhile")
-        room.setOnScreen(true)
-        try await eventually("the line") { heard.all.contains { $0.hasSuffix("meanwhile") } }
-        await client.close()
-    }
-
-    @Test("B28 a view that comes back while there is no connection has its subscription with the next one")
-    func backDuringOutage() async throws {
-        let network = try MemoryNetwork()
-        let (client, room, heard) = try await released(network)
-        await client.setReachable(false)
-        try await client.state(is: .suspended)
-        try network.store("meanwhile")
-        room.setOnScreen(true)
-        await client.setReachable(true)
-        try await eventually("the line") { heard.all.contains { $0.hasSuffix("meanwhile") } }
-        await client.close()
-    }
-
     @Test("B28 a subscription that is for no view in particular hears nothing of the screen")
     func unmarked() async throws {
         let network = try MemoryNetwork()

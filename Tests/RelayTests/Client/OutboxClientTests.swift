@@ -79,19 +79,6 @@ struct OutboxClientTests {
         await client.close()
     }
 
-    @Test("B29 a topic that no stream stores fails in the end, with the reason")
-    func noStream() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        network.server.deleteStream("test_stream")
-        let pending = try await client.enqueue(topic: "chat.room", message: "anyone?")
-        try await network.letTimePass("the end") { client.queuedCount == 0 }
-        await #expect(throws: RelayError.server(code: 503, "no stream stores chat.room")) {
-            try await pending.receipt(within: .seconds(60))
-        }
-        await client.close()
-    }
-
     @Test(
         "B29 a connection's own failure is none of the messages under way",
         arguments: [

@@ -115,25 +115,6 @@ struct TokenProviderClientTests {
         #expect(client.user == "alice" && client.configuration.credentials.user == "alice")
     }
 
-    @Test("B7 B29 what one user wrote is not sent as another")
-    func outboxOfOtherUser() async throws {
-        let network = try MemoryNetwork()
-        let client = try network.client(with: UserToken.credentials(), outbox: OutboxPolicy(discardsOnClose: false))
-        let news = Gathered(client.publishes)
-        try await client.connect()
-        await client.setReachable(false)
-        let id = try await client.enqueue(topic: "chat.room", message: "from alice").id
-        await client.disconnect()
-        #expect(client.queuedCount == 1)
-        try await client.use(UserToken.credentials())
-        #expect(client.queuedCount == 1)
-        try await client.use(UserToken.credentials(for: "bob"))
-        #expect(client.queuedCount == 0)
-        try await news.wait(for: "the discarded line") {
-            $0.contains(PublishNews(id: id, state: .discarded(.closedByUser)))
-        }
-    }
-
     @Test("The credentials say who this is; the configuration does where they don't")
     func names() throws {
         let configuration = RelayConfiguration(

@@ -167,44 +167,6 @@ import Testing
         #expect(delivery.isFlushed && delivery.isEmpty)
     }
 
-    @Test("B29: each message has one outcome; what comes later finds it ended")
-    func oneOutcome() throws {
-        var delivery = try trusting(["1", "2", "3"])
-        #expect(delivery.state(of: "1") == .sending && delivery.inFlightCount == 3)
-        let told = PublishAcknowledgement(stream: "S", sequence: 7, isDuplicate: true)
-        #expect(
-            ends(delivery.answered([("1", .success(told))], at: now))
-                == [PublishNews(id: "1", state: .acknowledged(sequence: 7, isDuplicate: true))])
-        #expect(delivery.answered([("1", .success(told))], at: now).isEmpty)
-        let refusal = NATSError.publishNotPermitted(subject: "h.t")
-        #expect(delivery.answered([("1", .failure(refusal))], at: now).isEmpty)
-        #expect(
-            ends(delivery.answered([("2", .failure(refusal))], at: now))
-                == [PublishNews(id: "2", state: .failed(.notAuthorized("publishing to t")))])
-        #expect(delivery.answered([("2", .failure(refusal)), ("2", .failure(Self.noQuorum))], at: now).isEmpty)
-        #expect(
-            delivery.discardAll(.closedByUser)
-                == [.end(PublishNews(id: "3", state: .discarded(.closedByUser), mayBeStored: true))])
-        #expect(delivery.answered([("3", .success(told))], at: now).isEmpty)
-        #expect(delivery.isEmpty && delivery.byteCount == 0 && delivery.inFlightCount == 0)
-        #expect(PublishNews.State.discarded(.closedByUser).isFinal && !PublishNews.State.sending.isFinal)
-    }
-
-    @Test("B30: what was under way when the connection was lost is sent again, in order, under the same identifiers")
-    func outage() throws {
-        var delivery = try trusting(["1", "2", "3", "4"], policy: OutboxPolicy(maximumInFlight: 3))
-        #expect(delivery.state(of: "3") == .sending && delivery.state(of: "4") == .queued)
-        #expect(stored(&delivery, "2", sequence: 2) == ["4"])
-        #expect(
-            delivery.connectionLost() == ["1", "3", "4"].map { .tell(PublishNews(id: $0, state: .queued)) })
-        #expect(try submit(&delivery, message("5")).isEmpty)
-        #expect(look(&delivery).isEmpty && delivery.state(of: "1") == .queued)
-        // The acknowledgement of what was sent before the loss may still arrive.
-        #expect(stored(&delivery, "1").isEmpty && delivery.state(of: "1") == nil)
-        #expect(open(&delivery) == ["3"])
-        #expect(stored(&delivery, "3", sequence: 3) == ["4", "5"])
-    }
-
     @Test(
         "B30: what is refused in passing goes alone, after a moment, until it is stored, and holds its own topic only")
     func retry() throws {

@@ -158,15 +158,4 @@ struct StoreHistoryTests {
         #expect(
             try await holes("chat.qa", [2, 9, 21, 25]) == [KeptGap(end: 8, lost: 1), KeptGap(end: 21, lost: 0)])
     }
-
-    @Test("A key holds a stream's number and a sequence, up to its bounds")
-    func keys() throws {
-        let row = try #require(RowNumber.row(stream: 3, sequence: 77))
-        #expect(RowNumber.stream(of: row) == 3 && RowNumber.sequence(of: row) == 77)
-        let last = try #require(RowNumber.row(stream: RowNumber.streams - 1, sequence: RowNumber.sequences - 1))
-        #expect(last == RowNumber.streams << 48 - 1 && RowNumber.sequence(of: last) == RowNumber.sequences - 1)
-        #expect(RowNumber.row(stream: RowNumber.streams, sequence: 1) == nil)
-        #expect(RowNumber.row(stream: 1, sequence: .max) == nil && RowNumber.rows(ofStream: -1) == nil)
-        #expect(RowNumber.rows(ofStream: 1)?.lowerBound == RowNumber.row(stream: 1, sequence: 0))
-    }
 }

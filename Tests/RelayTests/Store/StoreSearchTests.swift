@@ -85,20 +85,6 @@ struct StoreSearchTests {
         #expect(times == Array((16...30).reversed()) + Array((1...10).reversed()))
     }
 
-    @Test("What comes together from far apart is noted apart, so that nothing between is looked at again")
-    func farApart() async throws {
-        let store = try StoreFixture.store()
-        let sequences = (UInt64(1)...50).flatMap { [$0, 1_000_000 + $0] }
-        try await store.database.write { database in
-            _ = try MessageWriting.write([sequences.map { StoreFixture.line($0, "apart") }], to: database)
-        }
-        let lengths = try await store.database.read {
-            try Int.fetchAll($0, sql: "SELECT last - first + 1 FROM unsearched")
-        }
-        #expect(lengths == [50, 50])
-        #expect(try await found(store, "apart").count == 100)
-    }
-
     @Test("Letters are found beside messages, by their text and by the other one's name")
     func letters() async throws {
         let store = try StoreFixture.store()

@@ -140,41 +140,4 @@ struct StoreTroubleTests {
         await #expect(throws: StoreFailure.readOnly(fixture.path)) { try await store.commit([.join("chat.qa")]) }
         try await store.close()
     }
-
-    @Test("A full disk is told once; what waits is bounded, and kept when there is room again")
-    func full() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open(StoreBatching(maximumRows: 100))
-        try await store.keep([StoreFixture.line(1)])
-        var news = store.news.makeAsyncIterator()
-        // SQLite itself refuses further pages, with the code of a full disk.
-        try await store.database.writeWithoutTransaction { database in
-            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-            try database.execute(sql: "PRAGMA max_page_count = \(pages + 2)")
-        }
-        let text = String(repeating: "x", count: 4_000)
-        await store.append((UInt64(2)...100).map { StoreFixture.line($0, text) })
-        for _ in 1...2 {
-            await #expect(throws: RelayError.self) { try await store.flush() }
-        }
-        guard case .failing(let error)? = await news.next() else {
-            Issue.record("nothing was told")
-            return
-        }
-        #expect(error.words.contains("\(fixture.path): the disk is full; make room"))
-        // There is room for one more, and not for the three that follow.
-        await store.append([StoreFixture.line(101, text)])
-        await store.append((UInt64(102)...104).map { StoreFixture.line($0, text) })
-        await #expect(throws: RelayError.self) {
-            try await store.commit([.draft(conversation: "a", String(repeating: text, count: 16))])
-        }
-        #expect(try await store.sequences() == [1])
-
-        try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
-        try await store.flush()
-        #expect(await news.next() == .recovered(notKept: 3))
-        #expect(try await store.sequences() == Array(1...101))
-        #expect(try await store.status().notKept == 3)
-        try await store.close()
-    }
 }

@@ -61,19 +61,6 @@ import Testing
         #expect(merge.wakeUp == nil)
     }
 
-    @Test("B37: a message that several patterns bring comes once")
-    func overlapping() {
-        var merge = TopicMerge(sources: 2, mayRepeat: true, at: start)
-        merge.receive(Self.messages(1, 2, 3) + [News.live(through: 4)], from: 0, at: start)
-        merge.receive(Self.messages(1, 3, 4) + [News.live(through: 4)], from: 1, at: start)
-        #expect(Self.sequences(merge.release(at: start)) == [1, 2, 3, 4])
-        // Each brings the same one anew, the second much later.
-        merge.receive(Self.messages(6), from: 0, at: start)
-        #expect(Self.sequences(merge.release(at: start + .seconds(1))) == [6])
-        merge.receive(Self.messages(6, 7), from: 1, at: start + .seconds(2))
-        #expect(Self.sequences(merge.release(at: start + .seconds(2))) == [7])
-    }
-
     @Test("A message that cannot be read has its place in the order too")
     func unreadable() {
         var merge = live(2, through: 0, mayRepeat: true)
@@ -123,25 +110,6 @@ import Testing
         // What was slower than that is late, and goes at once.
         merge.receive(Self.messages(13), from: 1, at: later + .milliseconds(41))
         #expect(Self.sequences(merge.release(at: later + .milliseconds(41))) == [13])
-    }
-
-    @Test("Where nothing can lie in between, nothing waits")
-    func contiguous() {
-        var merge = live(3, through: 10)
-        for sequence in 11...20 as ClosedRange<UInt64> {
-            merge.receive(Self.messages(sequence), from: Int(sequence) % 2, at: start)
-            #expect(Self.sequences(merge.release(at: start)) == [sequence])
-        }
-    }
-
-    @Test("A message that came first waits for no longer because an earlier one came after it")
-    func oldest() {
-        var merge = live(3, through: 0)
-        merge.receive(Self.messages(9), from: 0, at: start)
-        merge.receive(Self.messages(5), from: 1, at: start + .milliseconds(30))
-        #expect(merge.release(at: start + .milliseconds(30)) == [])
-        #expect(merge.wakeUp == start + .milliseconds(40))
-        #expect(Self.sequences(merge.release(at: start + .milliseconds(40))) == [5, 9])
     }
 
     // MARK: Breaks
