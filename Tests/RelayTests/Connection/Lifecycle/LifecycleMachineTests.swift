@@ -1,21 +1,49 @@
 import NATS
-import Relay
 import Testing
 
-@Suite struct LifecycleMachineTests {
+@testable import Relay
+
+@Suite("Lifecycle: what the machine makes of signals")
+struct LifecycleMachineTests {
+    /// What happens to an application, its machine and its person.
+    enum Step: Sendable {
+        case connect, disconnect, background, foreground, stopping, probe
+        case policy(LifecyclePolicy)
+        case woke(after: Int)
+        /// So many seconds pass, with timers that ring in time.
+        case wait(Double)
+        /// So many seconds pass in which no timer can ring.
+        case asleep(Int)
+        /// A timer rings late, though it was cancelled meanwhile.
+        case lateTimer
+    }
+
     /// Carries out the machine's actions on paper.
-    struct Driver {
+    private struct Driver {
         var machine: LifecycleMachine
         var now = ContinuousClock.now
         var timer: (id: LifecycleMachine.TimerID, at: ContinuousClock.Instant)?
         var calls: [LifecycleMachine.Action] = []
 
-        init(_ policy: LifecyclePolicy = .suspend(after: .seconds(120)), connected: Bool = true) {
-            machine = LifecycleMachine(policy: policy)
-            if connected { handle(.userConnected) }
+        init(_ policy: LifecyclePolicy) { machine = LifecycleMachine(policy: policy) }
+
+        mutating func take(_ step: Step) {
+            switch step {
+            case .connect: handle(.userConnected)
+            case .disconnect: handle(.userDisconnected)
+            case .background: handle(.signal(.background))
+            case .foreground: handle(.signal(.foreground))
+            case .stopping: handle(.signal(.stopping))
+            case .probe: handle(.signal(.probe))
+            case .policy(let policy): handle(.policyChanged(policy))
+            case .woke(let seconds): handle(.signal(.woke(after: .seconds(seconds))))
+            case .wait(let seconds): advance(.seconds(seconds))
+            case .asleep(let seconds): now += .seconds(seconds)
+            case .lateTimer: handle(.timerFired(.grace))
+            }
         }
 
-        mutating func handle(_ event: LifecycleMachine.Event) {
+        private mutating func handle(_ event: LifecycleMachine.Event) {
             for action in machine.handle(event, at: now) {
                 switch action {
                 case .startTimer(let id, let moment): timer = (id, moment)
@@ -25,7 +53,7 @@ import Testing
             }
         }
 
-        mutating func advance(_ duration: Duration) {
+        private mutating func advance(_ duration: Duration) {
             let end = now + duration
             if let (id, moment) = timer, moment <= end {
                 now = moment
@@ -36,88 +64,88 @@ import Testing
         }
     }
 
-    @Test("B21: a quick look elsewhere costs nothing")
-    func debounce() {
-        var driver = Driver()
-        driver.handle(.signal(.background))
-        driver.advance(.milliseconds(999))
-        driver.handle(.signal(.foreground))
-        driver.advance(.seconds(1_000))
-        #expect(driver.calls.isEmpty && driver.timer == nil)
+    private static let twoMinutes = LifecyclePolicy.suspend(after: .seconds(120))
+
+    static let lives: [(LifecyclePolicy, [Step], [LifecycleMachine.Action])] = [
+        // A quick look elsewhere costs nothing.
+        (twoMinutes, [.connect, .background, .wait(0.999), .foreground, .wait(1_000)], []),
+        // A client that never connected stays down.
+        (twoMinutes, [.background, .wait(1_000), .foreground], []),
+        // A disconnect stays, also one made in the background, before or after the suspension.
+        (twoMinutes, [.connect, .disconnect, .background, .wait(1_000), .foreground], []),
+        (twoMinutes, [.connect, .background, .wait(10), .disconnect, .wait(1_000), .foreground], []),
+        (twoMinutes, [.connect, .background, .wait(1_000), .disconnect, .foreground], [.suspend]),
+        // A connection that was kept is probed once on return.
+        (.ignore, [.connect, .background, .wait(30), .foreground, .foreground], [.probe]),
+        (twoMinutes, [.connect, .background, .wait(60), .foreground], [.probe]),
+        // A connect in the background gets a grace period of its own.
+        (twoMinutes, [.background, .connect, .wait(120)], [.suspend]),
+        (twoMinutes, [.background, .connect, .wait(120), .connect, .wait(120)], [.suspend, .suspend]),
+        // A stop suspends at once, whatever the policy, and the foreground brings the connection back.
+        (twoMinutes, [.connect, .stopping, .stopping, .background, .wait(3_600), .foreground], [.suspend, .resume]),
+        (twoMinutes, [.connect, .background, .wait(30), .stopping, .wait(3_600), .foreground], [.suspend, .resume]),
+        (.ignore, [.connect, .background, .wait(3_600), .stopping, .foreground], [.suspend, .resume]),
+        // It concerns no connection that its user does not want.
+        (twoMinutes, [.stopping, .foreground], []),
+        (twoMinutes, [.connect, .stopping, .disconnect, .foreground], [.suspend]),
+        // Another policy holds from now on, and in the background its wait begins anew.
+        (twoMinutes, [.connect, .background, .wait(119), .policy(.suspend(after: .seconds(10))), .wait(9)], []),
+        (twoMinutes, [.connect, .background, .wait(119), .policy(.ignore), .wait(3_600)], []),
+        (.ignore, [.connect, .background, .policy(.immediate), .wait(1), .policy(.ignore)], [.suspend]),
+        (.immediate, [.connect, .background, .wait(1), .policy(.ignore), .foreground], [.suspend, .resume]),
+        // A process that was stopped beyond its grace probes on return, and its late timer does nothing.
+        (twoMinutes, [.connect, .background, .asleep(3_600), .foreground, .lateTimer], [.probe]),
+        // A sleep in the background that is longer than the grace suspends.
+        (
+            twoMinutes, [.connect, .background, .asleep(3_600), .woke(after: 3_600), .lateTimer, .foreground],
+            [.suspend, .resume]
+        ),
+        // A short sleep is followed by a probe, one beyond the server's patience by a new connection at once.
+        (
+            twoMinutes, [.connect, .asleep(239), .woke(after: 239), .asleep(240), .woke(after: 240)],
+            [.probe, .replace]
+        ),
+        // It wakes no connection that rests or is not wanted.
+        (twoMinutes, [.woke(after: 3_600)], []),
+        (.immediate, [.connect, .background, .wait(1), .woke(after: 3_600)], [.suspend]),
+        // Signals that mean the same come to one probe.
+        (.ignore, [.connect, .background, .wait(60), .woke(after: 50), .foreground, .probe], [.probe]),
+        (.ignore, [.connect, .background, .wait(60), .foreground, .wait(1), .probe], [.probe, .probe]),
+    ]
+
+    @Test("B21 B24 B25 B27: a life of signals leads to these acts, and to no others", arguments: lives)
+    func life(_ policy: LifecyclePolicy, _ steps: [Step], _ calls: [LifecycleMachine.Action]) {
+        var driver = Driver(policy)
+        for step in steps { driver.take(step) }
+        #expect(driver.calls == calls)
     }
 
-    @Test("B24: a client that never connected stays down")
-    func neverConnected() {
-        var driver = Driver(connected: false)
-        driver.handle(.signal(.background))
-        driver.advance(.seconds(1_000))
-        driver.handle(.signal(.foreground))
-        #expect(driver.calls.isEmpty)
+    @Test("B42: a connection that rests because nobody needs it is woken by no return to the foreground")
+    func idle() {
+        let now = ContinuousClock.now
+        var machine = LifecycleMachine(policy: .immediate, idleTimeout: .seconds(50))
+        for event in [LifecycleMachine.Event.userConnected, .subscriptionsEnded] { _ = machine.handle(event, at: now) }
+        let end = now + .seconds(50)
+        #expect(machine.handle(.timerFired(.idle), at: end) == [.rest])
+        for event in [LifecycleMachine.Event.signal(.probe), .signal(.woke(after: .seconds(600)))] {
+            #expect(machine.handle(event, at: end).isEmpty)
+        }
+        _ = machine.handle(.signal(.background), at: end)
+        #expect(machine.handle(.timerFired(.grace), at: end + .seconds(1)) == [.suspend])
+        #expect(machine.handle(.signal(.foreground), at: end + .seconds(9)).isEmpty)
+        #expect(machine.handle(.needed(isFollowed: true), at: end + .seconds(9)) == [.resume])
     }
 
-    @Test("B24: a disconnect stays, also one made in the background, before or after the suspension")
-    func manualDisconnect() {
-        var driver = Driver()
-        driver.handle(.userDisconnected)
-        driver.handle(.signal(.background))
-        driver.advance(.seconds(1_000))
-        driver.handle(.signal(.foreground))
-        #expect(driver.calls.isEmpty)
-
-        driver = Driver()
-        driver.handle(.signal(.background))
-        driver.advance(.seconds(10))
-        driver.handle(.userDisconnected)
-        #expect(driver.timer == nil)
-        driver.advance(.seconds(1_000))
-        driver.handle(.signal(.foreground))
-        #expect(driver.calls.isEmpty)
-
-        driver = Driver()
-        driver.handle(.signal(.background))
-        driver.advance(.seconds(1_000))
-        driver.handle(.userDisconnected)
-        driver.handle(.signal(.foreground))
-        #expect(driver.calls == [.suspend])
-    }
-
-    @Test("B25: a connection that was kept is probed once on return")
-    func probe() {
-        var driver = Driver(.ignore)
-        driver.handle(.signal(.background))
-        driver.advance(.seconds(30))
-        driver.handle(.signal(.foreground))
-        driver.handle(.signal(.foreground))
-        #expect(driver.calls == [.probe] && driver.timer == nil)
-
-        driver = Driver()
-        driver.handle(.signal(.background))
-        driver.advance(.seconds(60))
-        driver.handle(.signal(.foreground))
-        #expect(driver.calls == [.probe])
-    }
-
-    @Test("B27: a process that was stopped beyond its grace period probes on return; its late timer does nothing")
-    func stopped() throws {
-        var driver = Driver()
-        driver.handle(.signal(.background))
-        let late = try #require(driver.timer).id
-        driver.now += .seconds(3_600)
-        driver.handle(.signal(.foreground))
-        driver.handle(.timerFired(late))
-        #expect(driver.calls == [.probe] && !driver.machine.isSuspended)
-    }
-
-    @Test("A connect in the background gets a grace period of its own")
-    func connectInBackground() {
-        var driver = Driver(connected: false)
-        driver.handle(.signal(.background))
-        driver.handle(.userConnected)
-        driver.advance(.seconds(120))
-        #expect(driver.calls == [.suspend])
-        driver.handle(.userConnected)
-        #expect(!driver.machine.isSuspended)
-        driver.advance(.seconds(120))
-        #expect(driver.calls == [.suspend, .suspend])
+    @Test("B25: each action means to the connection what its events say")
+    func connectionEvents() {
+        for action in [LifecycleMachine.Action.resume, .probe, .replace] {
+            #expect(action.connectionEvents(generation: 1).last == .resumeRequested)
+        }
+        #expect(LifecycleMachine.Action.suspend.connectionEvents(generation: 1) == [.suspendRequested])
+        #expect(LifecycleMachine.Action.rest.connectionEvents(generation: 1) == [.restRequested])
+        // Neither of the two clocks tells which it was.
+        let reason = ConnectionReason.connectionLost("the machine slept, or the program was stopped, for too long")
+        let replacement = LifecycleMachine.Action.replace.connectionEvents(generation: 1)
+        #expect(replacement.first == .connectionFailed(generation: 1, reason: reason))
     }
 }
