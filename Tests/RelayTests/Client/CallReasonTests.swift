@@ -30,8 +30,6 @@ struct CallReasonTests {
         try await end(begin(client, token))
     }
 
-    // MARK: Before the network
-
     @Test("B3 connect before prepare answers notInitialized, in every form")
     func unprepared() async throws {
         let pair = NKeyPair.generate(.user)
@@ -134,8 +132,6 @@ struct CallReasonTests {
         await endless.close()
         await #expect(throws: RelayError.self) { try await waiting.value }
     }
-
-    // MARK: Over a network in memory
 
     @Test("B7 twenty calls share one connection, and another user is refused while it is open")
     func otherUser() async throws {

@@ -36,24 +36,6 @@ struct ClosedAccountClientTests {
         return #"{"status":"NAMESPACE_RETRIEVE_FAILURE","refusal":"\#(proof)"}"#
     }
 
-    @Test(
-        "B60: a client that is refused at login leaves for the reason that the network has signed, at each login",
-        arguments: [
-            (ControlMessage.Kind.banned, ConnectionReason.banned("spam")), (.deactivated, .deactivated("spam")),
-            (.applicationBlocked, .appBlocked("spam")), (.accessExpired, .accessExpired("spam")),
-        ])
-    func refused(kind: ControlMessage.Kind, reason: NATS.ConnectionReason) async throws {
-        let network = try MemoryNetwork()
-        let answer = try refusal(kind, signedBy: account)
-        let (client, service) = try await client(on: network) { answer }
-        for login in 1...2 {
-            await #expect(throws: RelayError.connection(reason)) { try await client.connect() }
-            #expect(client.status.reason == reason && network.server.dials == login + 1)
-            try await eventually("the end of the connection") { network.server.connections == 1 }
-        }
-        await service.close()
-    }
-
     @Test("B60: so does one that knows the names of the topics and waits for no answer")
     func refusedLater() async throws {
         let network = try MemoryNetwork()

@@ -72,31 +72,6 @@ struct KeepingClientTests {
         #expect(try await client.keptMessages(topic: "chat.other", limit: 5).messages.isEmpty)
     }
 
-    @Test("B9 B38 B48 another client on the same file has all that before it connects, and goes on behind it")
-    func offlineStart() async throws {
-        try await receive(1...10)
-        for number in 11...15 { try network.store("\(number)") }
-
-        let client = network.client(configuration)
-        #expect(try await kept(client) == Self.numbers(1...10))
-        let offline = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0), limit: 9)
-        #expect(offline.isOffline && offline.map(\.text) == Self.numbers(1...9))
-        #expect(client.status.state == .initialized)
-
-        let messages = try await client.messages(topic: "chat.room", from: .after(cursor(client)))
-        let received = Gathered(messages)
-        try await client.connect()
-        try await received.wait(forText: "15")
-        try network.store("16")
-        try await received.wait(forText: "16")
-        #expect(received.texts == Self.numbers(11...16))
-        #expect(!received.all.contains { if case .gap = $0 { true } else { false } })
-        let online = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0))
-        #expect(!online.isOffline && online.count == 16)
-        await client.close()
-        #expect(try await kept(client) == Self.numbers(1...16))
-    }
-
     @Test("B9 B38 a topic where nothing came goes on where it was live, so that what is missed is not taken for old")
     func nothingReceived() async throws {
         for number in 1...3 { try network.store("\(number)") }
@@ -221,34 +196,6 @@ struct KeepingClientTests {
         #expect(heard.all.contains("restarted") == !catchesUp && !heard.all.contains { $0.hasSuffix(" 8") })
         await client.close()
         #expect(try await kept(client) == Self.numbers(catchesUp ? 1...10 : 1...7) + ["mine"])
-    }
-
-    @Test("B38 what others store while a cluster's loss is found out is shown and kept, whatever topics are read")
-    func storedMeanwhile() async throws {
-        network.server.info.cluster = "three"
-        let topics = ["chat.room", "chat.other"]
-        let earlier = try await network.connected(configuration)
-        let received = [try await earlier.gathered(topics[0]), try await earlier.gathered(topics[1])]
-        for number in 1...4 {
-            for topic in topics { try network.store("\(number)", on: topic) }
-        }
-        for topic in received { try await topic.wait(forText: "4") }
-        await earlier.close()
-        network.server.dropNewest(6, in: "test_stream")
-        let client = network.client(configuration)
-        var heard: [Heard] = []
-        for topic in topics {
-            let place = try await cursor(client, of: topic)
-            heard.append(Heard(try await client.messages(topic: topic, from: .after(place))))
-        }
-        await client.beginConnecting()
-        let asked = network.time.now
-        try await network.letTimePass("twenty seconds") { network.time.now - asked > .seconds(20) }
-        for topic in topics { try network.store("new", on: topic) }
-        try await network.letTimePass("the topics") { [heard] in heard.allSatisfy { $0.all.contains("live") } }
-        for topic in heard { #expect(topic.all == ["restarted", "↺ new", "live"]) }
-        await client.close()
-        for topic in topics { #expect(try await kept(client, of: topic) == ["1", "new"]) }
     }
 
     @Test("What the configuration does not keep goes while the client runs, and nothing else")

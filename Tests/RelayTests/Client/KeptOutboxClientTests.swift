@@ -175,27 +175,6 @@ struct KeptOutboxClientTests {
         #expect(try await kept.rows().isEmpty)
     }
 
-    @Test("B32 what RelayX's window discards is kept as not sent, with the reason")
-    func relayxWindow() async throws {
-        let kept = try KeptOutbox()
-        let client = try await kept.network.connected(kept.configuration(reconnect: .relayx, outbox: .relayx))
-        let outcomes = Gathered(client.publishes)
-        kept.network.server.setSilent(true)
-        let id = try await client.enqueue(topic: "chat.room", message: "unsent").id
-        kept.network.server.refuseDials(with: .connectionLost("no server"))
-        kept.network.server.disconnectAll()
-        try await kept.network.letTimePass("the end of the window") { client.status.state == .disconnected }
-        try await outcomes.wait(for: "the discarded line") {
-            $0.contains(PublishNews(id: id, state: .discarded(.windowExpired), mayBeStored: true))
-        }
-        let listed = try await client.notSent()
-        #expect(listed.map(\.id) == [id] && listed.map(\.reason) == [ConnectionReason.windowExpired.words])
-        // It was sent once, and never answered.
-        #expect(listed.allSatisfy { $0.mayBeStored })
-        await client.close()
-        #expect(try await kept.rows().map(\.message.id) == [id])
-    }
-
     @Test(
         "B32 what the network refuses for good is kept as not sent, and nothing says that it may have been",
         arguments: [false, true])
@@ -402,8 +381,6 @@ struct KeptOutboxClientTests {
         try await eventually("an empty store") { try await kept.rows().isEmpty }
         await client.close()
     }
-
-    // MARK: Without a place
 
     @Test("Without a store in a file, nothing of the outbox is written")
     func memory() async throws {

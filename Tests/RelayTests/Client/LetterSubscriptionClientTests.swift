@@ -157,4 +157,23 @@ struct LetterSubscriptionClientTests {
         #expect(try await client.listMessages().items.map(\.message) == ["wake up"])
         await client.close()
     }
+
+    @Test("B28 B42 letters are followed for a view, too")
+    func onScreen() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let letters = try await client.postboxMessages(onScreenOnly: true)
+        let heard = Gathered(letters)
+        try await eventually("the subscription") { !network.server.consumers(of: "PB_alice").isEmpty }
+        letters.setOnScreen(false)
+        try await eventually("the wait for the view") { network.time.waits == [.seconds(30)] }
+        network.time.advance(by: .seconds(30))
+        try await eventually("the release") { network.server.consumers(of: "PB_alice").isEmpty }
+        try network.postLetter("meanwhile")
+        letters.setOnScreen(true)
+        try await heard.wait(for: "the letter") { events in
+            events.contains { if case .message(let letter) = $0 { letter.message == "meanwhile" } else { false } }
+        }
+        await client.close()
+    }
 }

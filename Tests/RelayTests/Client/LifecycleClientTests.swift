@@ -68,8 +68,6 @@ struct LifecycleClientTests {
         network.time.advance(by: LifecyclePolicy.shortestGrace)
     }
 
-    // MARK: The seed's tests
-
     @Test("B21 B26 the application's background disconnects")
     func appBackgroundDisconnects() async throws {
         let network = try MemoryNetwork()
@@ -90,7 +88,10 @@ struct LifecycleClientTests {
     func appForegroundReconnects() async throws {
         let network = try MemoryNetwork()
         let signal = TestSignal()
-        let client = try await network.connected(configuration(network, signal))
+        var configuration = plainConfiguration(network)
+        configuration.handleAppLifecycle = true
+        configuration.lifecycleSources = { [signal] }
+        let client = try await network.connected(configuration)
         let heard = Heard(try await client.messages(topic: "chat.room"))
         try await heard.wait(for: "live")
         signal.tell(.background)
@@ -120,22 +121,6 @@ struct LifecycleClientTests {
         await client.setAppStateActive(true)
         try await client.state(is: .connected)
         #expect(made.withLockedValue(\.self) == 0 && network.time.untilNext == nil)
-        await client.close()
-    }
-
-    @Test("B26 `handleAppLifecycle` alone has the application's background disconnect and its foreground connect")
-    func signalsAlone() async throws {
-        let network = try MemoryNetwork()
-        let signal = TestSignal()
-        var configuration = plainConfiguration(network)
-        configuration.handleAppLifecycle = true
-        configuration.lifecycleSources = { [signal] }
-        let client = try await network.connected(configuration)
-        signal.tell(.background)
-        try await passGrace(network)
-        try await client.state(is: .suspended)
-        signal.tell(.foreground)
-        try await client.state(is: .connected)
         await client.close()
     }
 
@@ -194,8 +179,6 @@ struct LifecycleClientTests {
         following.cancel()
         await client.close()
     }
-
-    // MARK: In the midst of something
 
     @Test("B22 a stop during a dial abandons it, and the foreground takes it up")
     func whileConnecting() async throws {
@@ -360,10 +343,6 @@ struct LifecycleClientTests {
         #expect(network.server.dials == 1 && client.status.state == .connected)
         await client.close()
     }
-
-    // MARK: Sleep
-
-    // MARK: Silence
 
     @Test("B21 suspended means silent: no connection, no timer, nobody shown as here, and what is written waits")
     func silent() async throws {

@@ -7,8 +7,6 @@ import Testing
 
 @Suite("Client: the postbox, over a network in memory", .realProcesses)
 struct PostboxClientTests {
-    // MARK: Pages
-
     @Test("B45 a server that takes no filter for a disabled postbox has its letters listed all the same")
     func refusedFilter() async throws {
         let network = try MemoryNetwork()
@@ -168,8 +166,6 @@ struct PostboxClientTests {
         await client.close()
     }
 
-    // MARK: The user's own postboxes
-
     @Test("A user's postboxes are the network's to keep: its answer counts, and so does its silence")
     func register() async throws {
         let network = try MemoryNetwork()
@@ -225,8 +221,6 @@ struct PostboxClientTests {
         await client.close()
     }
 
-    // MARK: Personas
-
     private static func entry(_ id: String, of persona: String) -> String {
         #"{"id":"\#(id)","name":"\#(id)","sudoId":"\#(persona)","isEnabled":true,"createdAt":42}"#
     }
@@ -271,8 +265,6 @@ struct PostboxClientTests {
         await client.close()
     }
 
-    // MARK: Sending
-
     @Test("B51: on a cluster, a letter waits for its stream's leader however long nobody says why")
     func leaderless() async throws {
         let network = try MemoryNetwork()
@@ -290,8 +282,6 @@ struct PostboxClientTests {
         #expect(try await receipt.value.sequence == 1)
         await client.close()
     }
-
-    // MARK: Subscribing
 
     @Test("B42 a subscription to letters that is refused says so, and is connected once it is permitted")
     func refusedSubscription() async throws {

@@ -77,61 +77,6 @@ struct PresenceClientTests {
         await client.close()
     }
 
-    @Test("Entries are renewed while there is a connection, and who does not renew is gone after the lifetime")
-    func renewal() async throws {
-        let network = try network()
-        let bob = try await connected("bob", network)
-        try await bob.appear(in: [Self.topic])
-        let seen = Gathered(try await bob.presence(topic: Self.topic))
-        try await wait(for: ["bob"], seen)
-        let value = PresenceEntry.value(.here)
-        try network.server.store(PresenceEntry.subject(user: "carol", device: "d", topic: Self.topic), value)
-        try await wait(for: ["bob", "carol"], seen)
-        for _ in 0..<3 {
-            let newest = entries(network).map(\.sequence).max() ?? 0
-            try await eventually("the wait for the renewal") { network.time.waits.contains(.seconds(30)) }
-            network.time.advance(by: .seconds(30))
-            try await eventually("the renewal") { entries(network).contains { $0.sequence > newest } }
-        }
-        try await wait(for: ["bob"], seen)
-        await bob.close()
-    }
-
-    @Test("The background withdraws the user, and the foreground brings it back")
-    func suspended() async throws {
-        let network = try network()
-        let alice = try await connected("alice", network)
-        let bob = try await connected("bob", network)
-        try await alice.appear(in: [Self.topic])
-        let seen = Gathered(try await bob.presence(topic: Self.topic))
-        let own = Gathered(try await alice.presence(topic: Self.topic))
-        try await wait(for: ["alice"], seen)
-        await alice.setReachable(false)
-        try await wait(for: [], seen)
-        try await wait(for: ["unknown"], own)
-        // What is said meanwhile is seen afterwards.
-        try await alice.setPresence(.away("later"))
-        await #expect(throws: RelayError.notConnected) { try await alice.presenceNow(topic: Self.topic) }
-        await alice.setReachable(true)
-        try await wait(for: ["alice away: later"], seen)
-        try await wait(for: ["alice away: later"], own)
-        for client in [alice, bob] { await client.close() }
-    }
-
-    @Test("Of two clients of one user, one may leave without the other")
-    func twoDevices() async throws {
-        let network = try network()
-        let desk = try await connected("alice", network)
-        let laptop = try await connected("alice", network)
-        for client in [desk, laptop] { try await client.appear(in: [Self.topic]) }
-        try await desk.setPresence(.away("lunch"))
-        let seen = Gathered(try await desk.presence(topic: Self.topic))
-        try await wait(for: ["alice"], seen)
-        await laptop.close()
-        try await wait(for: ["alice away: lunch"], seen)
-        await desk.close()
-    }
-
     @Test("A network that keeps no presence has none, and nothing fails for it")
     func noBucket() async throws {
         let network = try MemoryNetwork()
@@ -171,27 +116,6 @@ struct PresenceClientTests {
         await client.close()
     }
 
-    @Test("A user appears in the first topics that are granted, and moves with the person")
-    func places() async throws {
-        let network = try network()
-        var namespace = MemoryNetwork.namespace
-        namespace.topics = ["chat.>"]
-        let client = try await connected("alice", network) { [namespace] configuration in
-            configuration.namespace = namespace
-            configuration.presence.topics = 2
-        }
-        try await client.appear(in: ["ops.x", "chat.a", "chat.b", "chat.c"])
-        try await eventually("the entries") { stored(network) == ["chat.a", "chat.b"] }
-        try await client.appear(in: ["chat.c", "chat.a", "chat.b"])
-        try await eventually("the move") { stored(network) == ["chat.a", "chat.c"] }
-        await #expect(throws: RelayError.notAuthorized("looking who is in ops.x")) {
-            try await client.presenceNow(topic: "ops.x")
-        }
-        try await client.appear(in: [])
-        try await eventually("the withdrawal") { stored(network).isEmpty }
-        await client.close()
-    }
-
     @Test("What cannot be said or watched is refused with a reason")
     func refusals() async throws {
         let client = try network().client()
@@ -210,8 +134,6 @@ struct PresenceClientTests {
         kept.removeAll()
         try await eventually("the end of the watches") { await client.run { !$0.presence.isInUse } }
     }
-
-    // MARK: Typing
 
     /// Waits until a roster says that these type, of those who are here.
     private func wait(forTypists names: [String], _ rosters: Gathered<PresenceRoster>) async throws {

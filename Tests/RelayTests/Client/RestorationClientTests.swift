@@ -23,8 +23,6 @@ struct RestorationClientTests {
         return Array(#"{"status":"NAMESPACE_RETRIEVE_SUCCESS","data":\#(names)}"#.utf8)
     }
 
-    // MARK: Servers
-
     @Test("B14 a server that takes logins and cannot serve is left for the next one")
     func serverWithoutService() async throws {
         let network = try MemoryNetwork()
@@ -100,8 +98,6 @@ struct RestorationClientTests {
         #expect(isTold == "h4sh")
         await second.close()
     }
-
-    // MARK: Streams
 
     @Test(
         "A network that lets batches through is believed, and of any other pages are read by consumers",

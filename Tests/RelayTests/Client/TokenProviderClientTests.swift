@@ -72,20 +72,6 @@ struct TokenProviderClientTests {
         await client.close()
     }
 
-    @Test("B5 credentials that come from elsewhere end the wait for the provider")
-    func givenMeanwhile() async throws {
-        let network = try MemoryNetwork()
-        let desk = Desk()
-        let expired = try UserToken.credentials(expires: 1)
-        let client = network.client(with: .provided(startingWith: expired) { try await desk.ask() })
-        await client.beginConnecting()
-        try await desk.isAsked()
-        try await client.use(UserToken.credentials())
-        try await client.state(is: .connected)
-        desk.answer(nil)
-        await client.close()
-    }
-
     @Test("B5 a provider that comes during a session is asked in it")
     func givenDuringSession() async throws {
         let network = try MemoryNetwork()

@@ -11,8 +11,6 @@ import Testing
         OutboxMessage(id: id, topic: topic, payload: Array(repeating: 0, count: bytes))
     }
 
-    // MARK: What actions say
-
     private func sent(_ actions: [Delivery.Action]) -> [String] {
         actions.compactMap { if case .send(let message) = $0 { message.id } else { nil } }
     }
@@ -24,8 +22,6 @@ import Testing
     private func alarm(_ actions: [Delivery.Action]) -> ContinuousClock.Instant? {
         actions.lazy.compactMap { if case .wake(let moment) = $0 { moment } else { nil } }.first
     }
-
-    // MARK: What happens, and what leaves because of it
 
     private func submit(
         _ delivery: inout Delivery, _ message: OutboxMessage, isKeptFirst: Bool = false, after time: Duration = .zero
@@ -55,8 +51,6 @@ import Testing
         #expect(delivery.state(of: id) == .queued)
         return actions
     }
-
-    // MARK: Outboxes
 
     private func filled(_ ids: [String], policy: OutboxPolicy = .parley) throws -> Delivery {
         var delivery = Delivery(policy: policy)
@@ -88,8 +82,6 @@ import Testing
         #expect(stored(&delivery, "1", after: .seconds(4)).isEmpty)
         return delivery
     }
-
-    // MARK: Tests
 
     @Test("B33: nothing leaves before the subscriptions are live; what is queued meanwhile comes first")
     func gate() throws {

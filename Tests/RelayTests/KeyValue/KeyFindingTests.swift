@@ -54,8 +54,6 @@ struct KeyFindingTests {
         #expect(unreadable(nil, true) == .unknown)
     }
 
-    // MARK: On the way
-
     /// A value that waits, and is looked for.
     private func opened() throws -> Delivery {
         var delivery = Delivery()

@@ -109,8 +109,6 @@ struct PresenceTableTests {
         #expect(table.roster.users.contains { $0.name == "late" } && !table.roster.isTruncated)
     }
 
-    // MARK: Typing
-
     @Test("Who types is shown until an entry says otherwise, and stays where they were: here or away")
     func typing() {
         var table = table()
@@ -276,8 +274,6 @@ struct PresenceAnnouncementTests {
         let writes = one.writes(as: "you", granted: nil, limit: 9, renews: false, at: start)
         #expect(writes.isEmpty)
     }
-
-    // MARK: Typing
 
     /// What is written now, in short: a mark of typing is a star behind the topic.
     private func written(

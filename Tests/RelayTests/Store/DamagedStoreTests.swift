@@ -330,8 +330,6 @@ private struct StoreTemplate {
         if !isLeft { try change("UPDATE sqlite_master SET sql = ? WHERE name = ?", [schema, table]) }
     }
 
-    // MARK: Pages
-
     private static func root(of table: String, at path: String) async throws -> Int {
         let database = try DatabaseQueue(path: path)
         defer { try? database.close() }

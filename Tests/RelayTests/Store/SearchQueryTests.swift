@@ -41,25 +41,6 @@ struct SearchQueryTests {
         #expect(query.terms.map(\.isExcluded) == [false, false, false, false, true, false, false])
     }
 
-    @Test("Characters of scripts without blanks become words")
-    func split() {
-        #expect(SearchText.split("plain text") == "plain text")
-        #expect(SearchText.split("a今天b") == "a 今  天 b")
-        #expect(SearchText.split("a\0b") == "a b")
-    }
-
-    @Test("The query finds words by their beginnings, phrases as they are, and ideographs anywhere")
-    func expression() {
-        #expect(SearchQuery("build").expression() == #"(text : "build" *)"#)
-        #expect(SearchQuery(#""build""#).expression() == #"(text : "build")"#)
-        #expect(SearchQuery("b").expression() == #"(text : "b")"#)
-        #expect(SearchQuery("开会").expression() == #"(text : " 开  会 ")"#)
-        #expect(SearchQuery("-red").expression() == nil)
-        #expect(
-            SearchQuery("green -red from:bob").expression(topicNumbers: [1, 7])
-                == #"((text : "green" *) AND (sender : ("bob")) AND (topic : ("t1" OR "t7"))) NOT ((text : "red" *))"#)
-    }
-
     @Test("No text is an error of the search")
     func hostile() throws {
         let words = try DatabaseQueue()

@@ -38,40 +38,6 @@ struct StoreUpkeepTests {
         try await store.close()
     }
 
-    @Test("A policy is carried out in small steps, the oldest first, and the file becomes smaller", .processorBound)
-    func retention() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
-        let now = fixture.time.secondsSince1970 * 1_000
-        // The first 2,000 seconds of it are older than an hour.
-        try await fill(store, 3_000, at: now - 5_600_000)
-        try await store.untilSearched()
-        try await store.compact(.unlimited)
-        let before = try await store.status()
-        #expect(before.messages == 3_000)
-
-        let policy = RetentionPolicy(
-            all: .init(age: .seconds(3_600)), topics: ["odd": .init(bytes: before.messageBytes / 3_000 * 100)])
-        var steps = 0
-        var last = before.messages
-        while try await store.compactStep(policy) {
-            steps += 1
-            let messages = try await store.status().messages
-            #expect(last - messages <= StoreDeletion.rowsAtOnce)
-            last = messages
-        }
-        #expect(steps > 4)
-        try await store.compact(policy)
-        let after = try await store.status()
-        let odd = try await store.sequences("odd")
-        let even = try await store.sequences("even")
-        #expect(even.first == 2_000 && even.count == 501 && even.last == 3_000)
-        #expect((95...105).contains(odd.count) && odd.last == 2_999)
-        #expect(after.messages == odd.count + even.count && after.bytes < before.bytes / 2)
-        #expect(try await store.compactStep(policy) == false)
-        try await store.close()
-    }
-
     /// The bytes of the database alone: its log keeps its length, and is written from its beginning again.
     private func fileBytes(_ fixture: StoreFixture) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: fixture.path)

@@ -116,30 +116,6 @@ struct StoreWritingTests {
         try await store.close()
     }
 
-    @Test("What was typed is committed when the call returns, and a copy of the files at any moment has it")
-    func killed() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
-        try await store.commit([.outbox(StoreFixture.publish("1")), .draft(conversation: "chat.lobby", "half a li")])
-        try await store.commit([.line(KeptLine("typed"))])
-        try await store.keep([StoreFixture.line(1)])
-        // As after `kill -9`: what is under way is not committed, and nobody has closed anything.
-        let copy = fixture.folder.path("copy.sqlite")
-        try await store.database.writeWithoutTransaction { database in
-            try database.beginTransaction()
-            try StoreChange.line(KeptLine("not committed")).write(to: database)
-            for ending in ["", "-wal"] { try copyFile(fixture.path + ending, copy + ending) }
-            try database.rollback()
-        }
-        let other = try LocalStore.open(copy)
-        #expect(try await other.outbox() == [StoreFixture.publish("1")])
-        #expect(try await other.desk().drafts == ["chat.lobby": "half a li"])
-        #expect(try await other.desk().lines == [KeptLine("typed")])
-        #expect(try await other.sequences() == [1])
-        try await other.close()
-        try await store.close()
-    }
-
     /// What a copy of the files has, as after `kill -9`: the newest message, how far was read, and what was being
     /// typed.
     private struct Copied: Equatable {

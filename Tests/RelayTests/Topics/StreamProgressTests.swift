@@ -137,8 +137,6 @@ struct StreamProgressTests {
         #expect(whole == [.received("t", Self.stream, 10...12), .cursor("t", Self.place(12))])
     }
 
-    // MARK: Which messages are new
-
     @Test("B38: messages are new once, by sequence and by identifier")
     func duplicates() {
         var progress = StreamProgress()

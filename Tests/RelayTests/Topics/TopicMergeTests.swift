@@ -44,8 +44,6 @@ import Testing
         return merge
     }
 
-    // MARK: What is stored
-
     @Test("B38: stored messages of several topics come in the stream's order, however late a topic answers")
     func stored() {
         var merge = TopicMerge(sources: 3, mayRepeat: false, at: start)
@@ -91,8 +89,6 @@ import Testing
         #expect(Self.sequences(merge.release(at: start + .seconds(31))) == [6])
     }
 
-    // MARK: What is new
-
     @Test("B38: a new message waits for an earlier one of another topic, and for no longer than 40 ms")
     func held() {
         var merge = live(2, through: 10)
@@ -111,8 +107,6 @@ import Testing
         merge.receive(Self.messages(13), from: 1, at: later + .milliseconds(41))
         #expect(Self.sequences(merge.release(at: later + .milliseconds(41))) == [13])
     }
-
-    // MARK: Breaks
 
     @Test("B38: after an outage each topic is waited for until it has delivered what was missed")
     func outage() {
@@ -207,8 +201,6 @@ import Testing
         #expect(Self.sequences(merge.flush()) == [2, 3])
         #expect(merge.wakeUp == nil && !merge.isOver)
     }
-
-    // MARK: Random lives
 
     @Test("B37, B38: random subscriptions in random turns give each stored message once and in order", .processorBound)
     func randomStored() {

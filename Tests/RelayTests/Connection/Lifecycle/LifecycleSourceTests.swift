@@ -19,8 +19,6 @@ struct LifecycleSourceTests {
         var heard: [LifecycleEvent] { events.withLockedValue { $0 } }
     }
 
-    // MARK: Sleep
-
     private let start = (ContinuousClock.now, SuspendingClock.now)
 
     /// The two clocks after so much time awake and so much asleep.
@@ -59,8 +57,6 @@ struct LifecycleSourceTests {
         try await eventually("a reading") { SleepGauge.Reading.system() != nil }
     }
 
-    // MARK: Idleness
-
     @Test("The source of idleness tells absence and return, and has no timer while the person is away")
     func idleSource() async throws {
         let time = ManualTime()
@@ -92,8 +88,6 @@ struct LifecycleSourceTests {
         source = nil
         try await eventually("the end of the wait") { time.untilNext == nil }
     }
-
-    // MARK: Notifications
 
     private static let hides = Notification.Name("test.didEnterBackground")
     private static let shows = Notification.Name("test.willEnterForeground")
@@ -133,8 +127,6 @@ struct LifecycleSourceTests {
             #expect(sources.count == 1)
         #endif
     }
-
-    // MARK: The way to the client
 
     @Test("Events keep their order, repetitions are none, and more than a client can take in are not kept")
     func inbox() {
