@@ -55,8 +55,7 @@ struct KeptLettersClientTests {
         await #expect(throws: RelayError.self) { try await offline.keptLetters(limit: 101) }
         await #expect(throws: RelayError.notConnected) { try await offline.listMessages(limit: 1) }
         let store = try #require(await offline.keptStore())
-        let hits = try await store.search(SearchQuery("3 from:bob")).hits
-        #expect(hits == [.letter(KeptLetter(listed[2]))])
+        #expect(try await store.search(SearchQuery("3 from:bob")).hits == [.letter(KeptLetter(listed[2]))])
         #expect(offline.status.state == .initialized)
     }
 

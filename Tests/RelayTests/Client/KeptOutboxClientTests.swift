@@ -262,8 +262,7 @@ struct KeptOutboxClientTests {
         for writer in writers { try await writer.value }
         try await eventually("all lines") { kept.network.stored().count == 24 }
         for writer in 1...8 {
-            let own = kept.network.stored().filter { $0.hasPrefix("\(writer)-") }
-            #expect(own == (1...3).map { "\(writer)-\($0)" })
+            #expect(kept.network.stored().filter { $0.hasPrefix("\(writer)-") } == (1...3).map { "\(writer)-\($0)" })
         }
         await client.close()
         #expect(try await kept.rows().isEmpty)

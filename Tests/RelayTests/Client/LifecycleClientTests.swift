@@ -248,8 +248,7 @@ struct LifecycleClientTests {
         await closing
         await client.lifecycleChanged(.foreground)
         #expect(client.status.state == .disconnected && client.status.reason == .closedByUser)
-        let dials = network.server.dials
-        #expect(dials == 1 && network.time.untilNext == nil)
+        #expect(network.server.dials == 1 && network.time.untilNext == nil)
     }
 
     @Test("B27 when `lifecycleChanged(.stopping)` returns, the connection has said what it had to say and is closed")

@@ -89,13 +89,11 @@ struct RestorationClientTests {
         var configuration = try asking(network, ["memory"])
         configuration.rememberedNamespace = .init(name: "other", hash: "other")
         let first = try await network.connected(configuration)
-        let isKnown = await first.namespace?.hash
-        #expect(isKnown == "other" && network.server.received.contains(Self.question))
+        #expect(await first.namespace?.hash == "other" && network.server.received.contains(Self.question))
         await first.close()
         network.server.service(Self.question) { _ in Self.names() }
         let second = try await network.connected(configuration)
-        let isTold = await second.namespace?.hash
-        #expect(isTold == "h4sh")
+        #expect(await second.namespace?.hash == "h4sh")
         await second.close()
     }
 

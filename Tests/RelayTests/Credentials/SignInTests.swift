@@ -130,10 +130,8 @@ struct SignInTests {
             defer { signIn.connectionChanged(isConnected: false, at: now) }
             return needsToken(&signIn, after: .tokenExpired, at: now)
         }
-        let short = [Duration.seconds(1), .seconds(4), .milliseconds(4_999)].map(connection)
-        #expect(short == [true, true, false])
-        let long = [Duration.seconds(5), .seconds(1), .zero].map(connection)
-        #expect(long == [true, true, false])
+        #expect([Duration.seconds(1), .seconds(4), .milliseconds(4_999)].map(connection) == [true, true, false])
+        #expect([Duration.seconds(5), .seconds(1), .zero].map(connection) == [true, true, false])
         // Not lost for want of a token, but one that lasted.
         signIn.connectionChanged(isConnected: true, at: now)
         now += .seconds(60)

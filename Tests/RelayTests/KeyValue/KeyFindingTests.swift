@@ -12,34 +12,23 @@ struct KeyFindingTests {
         OutboxMessage(id: id, destination: .key(key), payload: [0x31], mayBeStored: mayBeStored)
     }
 
-    private func finding(
-        before newest: UInt64? = nil, mayBeStored: Bool = false, revision: UInt64, id: String? = nil
-    ) -> KeyFinding {
+    @Test(
+        "B52: a value is stored once, and replaces what others stored before it was sent the first time, and nothing else",
+        arguments: [
+            // It was never sent.
+            (nil, false, 0, nil, .notStored(revision: 0)), (nil, false, 7, "other", .notStored(revision: 7)),
+            // It is there already.
+            (3, false, 7, "1", .stored(revision: 7)), (nil, true, 7, "1", .stored(revision: 7)),
+            // It may have been stored, and nobody has set anything since.
+            (3, false, 3, "other", .notStored(revision: 3)), (0, false, 0, nil, .notStored(revision: 0)),
+            (nil, true, 0, nil, .notStored(revision: 0)),
+            // Somebody has, or may have: what an earlier run of the program knew is gone.
+            (3, false, 4, "other", .overtaken(revision: 4)), (3, false, 4, nil, .overtaken(revision: 4)),
+            (nil, true, 4, nil, .overtaken(revision: 4)),
+        ] as [(UInt64?, Bool, UInt64, String?, KeyFinding)])
+    func finding(newest: UInt64?, mayBeStored: Bool, revision: UInt64, id: String?, expected: KeyFinding) {
         let late = Delivery.LateMessage(message: message(mayBeStored: mayBeStored), newestBefore: newest)
-        return KeyFinding(before: late, revision: revision, isThis: id == "1")
-    }
-
-    @Test("B52: a value that was never sent replaces what others have stored meanwhile")
-    func neverSent() {
-        #expect(finding(revision: 0) == .notStored(revision: 0))
-        #expect(finding(revision: 7, id: "other") == .notStored(revision: 7))
-    }
-
-    @Test("B52: a value that is there already is not stored again")
-    func stored() {
-        #expect(finding(before: 3, revision: 7, id: "1") == .stored(revision: 7))
-        #expect(finding(mayBeStored: true, revision: 7, id: "1") == .stored(revision: 7))
-    }
-
-    @Test("B52: a value that may have been stored does not replace what somebody has set since")
-    func overtaken() {
-        #expect(finding(before: 3, revision: 3, id: "other") == .notStored(revision: 3))
-        #expect(finding(before: 0, revision: 0) == .notStored(revision: 0))
-        #expect(finding(before: 3, revision: 4, id: "other") == .overtaken(revision: 4))
-        #expect(finding(before: 3, revision: 4) == .overtaken(revision: 4))
-        // What an earlier run of the program knew is gone.
-        #expect(finding(mayBeStored: true, revision: 4) == .overtaken(revision: 4))
-        #expect(finding(mayBeStored: true, revision: 0) == .notStored(revision: 0))
+        #expect(KeyFinding(before: late, revision: revision, isThis: id == "1") == expected)
     }
 
     @Test("B52: where a key cannot be read, a value is sent once")
@@ -57,8 +46,7 @@ struct KeyFindingTests {
     /// A value that waits, and is looked for.
     private func opened() throws -> Delivery {
         var delivery = Delivery()
-        let waits = try delivery.submit(message(), at: now)
-        #expect(waits == [.tell(PublishNews(id: "1", state: .queued))])
+        #expect(try delivery.submit(message(), at: now) == [.tell(PublishNews(id: "1", state: .queued))])
         let actions = delivery.opened(tellsOfRecipients: true, at: now)
         #expect(actions == [.lookUpKey(.init(message: message(), newestBefore: nil), key: "a")])
         return delivery
@@ -71,8 +59,7 @@ struct KeyFindingTests {
     @Test("B52: the key is looked at before each attempt, with what it had before the first one")
     func attempts() throws {
         var delivery = try opened()
-        let sent = delivery.keyLookedUp(id: "1", .notStored(revision: 5), at: now)
-        #expect(sent == [.send(message())])
+        #expect(delivery.keyLookedUp(id: "1", .notStored(revision: 5), at: now) == [.send(message())])
         _ = delivery.connectionLost()
         let again = delivery.opened(tellsOfRecipients: true, at: now + .seconds(1))
         #expect(again == [.lookUpKey(.init(message: message(), newestBefore: 5), key: "a")])

@@ -61,8 +61,7 @@ struct LetterPageTests {
     func fullPage() throws {
         var page = try LetterPage(limit: 2, nextToken: nil, postbox: nil)
         #expect(page.token == nil)
-        let count = fill(&page, [letter(3), letter(7), letter(9), letter(10)])
-        #expect(count == 2)
+        #expect(fill(&page, [letter(3), letter(7), letter(9), letter(10)]) == 2)
         let output = page.output(incarnation: 5, owner: "alice")
         let places = output.items.compactMap { PostboxMessageID($0.id) }
         #expect(places.map(\.sequence) == [3, 7])
@@ -75,11 +74,9 @@ struct LetterPageTests {
     @Test("The last page has no token, however full it is")
     func lastPage() throws {
         var page = try LetterPage(limit: 3, nextToken: nil, postbox: nil)
-        let some = fill(&page, [letter(1), letter(2)])
-        #expect(some == 2 && page.missingMessages == 2)
+        #expect(fill(&page, [letter(1), letter(2)]) == 2 && page.missingMessages == 2)
         #expect(page.output(incarnation: 1, owner: "alice").nextToken == nil)
-        let last = fill(&page, [letter(3)])
-        #expect(last == 1 && page.missingMessages == 1)
+        #expect(fill(&page, [letter(3)]) == 1 && page.missingMessages == 1)
         #expect(page.output(incarnation: 1, owner: "alice").nextToken == nil)
     }
 
@@ -88,14 +85,12 @@ struct LetterPageTests {
         var page = try LetterPage(limit: 10, nextToken: nil, postbox: nil, bytes: 100)
         let count = fill(&page, [letter(1, bytes: 60), letter(2, bytes: 40)])
         #expect(count == 2 && page.missingBytes == 1)
-        let more = fill(&page, [letter(3, bytes: 30), letter(4, bytes: 30)])
-        #expect(more == 0)
+        #expect(fill(&page, [letter(3, bytes: 30), letter(4, bytes: 30)]) == 0)
         let token = PageToken(incarnation: 1, sequence: 3).text
         #expect(page.output(incarnation: 1, owner: "alice").nextToken == token)
         var large = try LetterPage(limit: 10, nextToken: nil, postbox: nil, bytes: 100)
         #expect(large.missingBytes == 100)
-        let single = fill(&large, [letter(1, bytes: 500), letter(2, bytes: 30)])
-        #expect(single == 1)
+        #expect(fill(&large, [letter(1, bytes: 500), letter(2, bytes: 30)]) == 1)
         var headed = try LetterPage(limit: 10, nextToken: nil, postbox: nil, bytes: 100)
         let blank = String(repeating: " ", count: 60)
         let some = fill(&headed, [letter(1, headers: ["A": blank]), letter(2, headers: ["A": blank])])
@@ -107,10 +102,8 @@ struct LetterPageTests {
         var page = try LetterPage(limit: 1, nextToken: nil, postbox: "work", bytes: 100)
         #expect(page.missingMessages == 256)
         let messages = [letter(1, bytes: 90), letter(2, to: "work", bytes: 90), letter(3, bytes: 90)]
-        let count = fill(&page, messages)
-        #expect(count == 3 && page.missingMessages == 256 && page.missingBytes == 10)
-        let more = fill(&page, [letter(4, bytes: 90), letter(5, to: "work")])
-        #expect(more == 1)
+        #expect(fill(&page, messages) == 3 && page.missingMessages == 256 && page.missingBytes == 10)
+        #expect(fill(&page, [letter(4, bytes: 90), letter(5, to: "work")]) == 1)
         let output = page.output(incarnation: 1, owner: "alice")
         #expect(output.items.map(\.postboxId) == ["work"])
         #expect(output.nextToken == PageToken(incarnation: 1, sequence: 5).text)

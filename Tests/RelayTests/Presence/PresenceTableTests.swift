@@ -235,10 +235,8 @@ struct PresenceAnnouncementTests {
         var one = announcement(["a", "b"])
         let first = one.writes(as: "me", granted: nil, limit: 9, renews: false, at: start)
         #expect(first == [Write(topic: "a", presence: .here), Write(topic: "b", presence: .here)])
-        let nothing = one.writes(as: "me", granted: nil, limit: 9, renews: false, at: start)
-        #expect(nothing.isEmpty)
-        let again = one.writes(as: "me", granted: nil, limit: 9, renews: true, at: start)
-        #expect(again == first)
+        #expect(one.writes(as: "me", granted: nil, limit: 9, renews: false, at: start).isEmpty)
+        #expect(one.writes(as: "me", granted: nil, limit: 9, renews: true, at: start) == first)
         one.presence = .away("lunch")
         one.topics = ["b", "c"]
         let changed = one.writes(as: "me", granted: nil, limit: 9, renews: false, at: start)
@@ -247,10 +245,8 @@ struct PresenceAnnouncementTests {
                 Write(topic: "a"), Write(topic: "b", presence: .away("lunch")),
                 Write(topic: "c", presence: .away("lunch")),
             ])
-        let farewell = one.withdrawal()
-        #expect(farewell == [Write(topic: "b"), Write(topic: "c")])
-        let none = one.withdrawal()
-        #expect(none.isEmpty)
+        #expect(one.withdrawal() == [Write(topic: "b"), Write(topic: "c")])
+        #expect(one.withdrawal().isEmpty)
         let back = one.writes(as: "me", granted: nil, limit: 9, renews: false, at: start)
         #expect(back.count == 2)
     }
@@ -271,8 +267,7 @@ struct PresenceAnnouncementTests {
         var one = announcement(["a"])
         _ = one.writes(as: "me", granted: nil, limit: 9, renews: false, at: start)
         one.topics = []
-        let writes = one.writes(as: "you", granted: nil, limit: 9, renews: false, at: start)
-        #expect(writes.isEmpty)
+        #expect(one.writes(as: "you", granted: nil, limit: 9, renews: false, at: start).isEmpty)
     }
 
     /// What is written now, in short: a mark of typing is a star behind the topic.

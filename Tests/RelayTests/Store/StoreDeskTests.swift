@@ -40,48 +40,32 @@ struct StoreDeskTests {
         #expect(try await store.outbox().map(\.message) == [message])
     }
 
-    @Test("Who is ignored comes back, each once, and who is no more does not")
-    func ignored() async throws {
+    @Test("Who is ignored, what is muted and what was chosen come back, each once, and what is no more does not")
+    func chosen() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.commit([.ignored("eve", true), .ignored("mallory", true), .ignored("eve", true)])
-        try await store.commit([.ignored("mallory", false), .ignored("nobody", false)])
-        try await store.close()
-        let again = try fixture.open()
-        #expect(try await again.desk().ignored == ["eve"])
-        try await again.commit((0..<StoreBounds.ignored + 10).map { .ignored("name \($0)", true) })
-        let names = try await again.desk().ignored
-        #expect(names.count == StoreBounds.ignored && !names.contains("eve") && names.contains("name 1009"))
-        try await again.close()
-    }
-
-    @Test("What is muted comes back in its order, each once, and what is no more does not")
-    func muted() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
         try await store.commit([.muted("b", true), .muted("alerts.>", true), .muted("a", true), .muted("b", true)])
-        try await store.commit([.muted("alerts.>", false), .muted("c", false)])
-        try await store.close()
-        let again = try fixture.open()
-        #expect(try await again.desk().muted == ["b", "a"])
-        try await again.commit((0..<StoreBounds.muted + 10).map { .muted("topic.\($0)", true) })
-        let names = try await again.desk().muted
-        #expect(names.count == StoreBounds.muted && !names.contains("b") && names.last == "topic.1009")
-        try await again.close()
-    }
-
-    @Test("Choices about the screen come back, the last one of each, and one that is forgotten does not")
-    func choices() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
         try await store.commit([.choice("order", true), .choice("folded", true), .choice("other", false)])
-        try await store.commit([.choice("order", nil), .choice("folded", false)])
+        try await store.commit([
+            .ignored("mallory", false), .ignored("nobody", false), .muted("alerts.>", false), .muted("c", false),
+            .choice("order", nil), .choice("folded", false),
+        ])
         try await store.close()
         let again = try fixture.open()
-        #expect(try await again.desk().choices == ["folded": false, "other": false])
+        var desk = try await again.desk()
+        #expect(desk.ignored == ["eve"] && desk.muted == ["b", "a"])
+        #expect(desk.choices == ["folded": false, "other": false])
+        // They are bounded, and the oldest give way.
+        try await again.commit((0..<StoreBounds.ignored + 10).map { .ignored("name \($0)", true) })
+        try await again.commit((0..<StoreBounds.muted + 10).map { .muted("topic.\($0)", true) })
         try await again.commit((0..<StoreBounds.choices + 10).map { .choice("choice \($0)", true) })
-        let choices = try await again.desk().choices
-        #expect(choices.count == StoreBounds.choices && choices["other"] == nil && choices["choice 109"] == true)
+        desk = try await again.desk()
+        #expect(desk.ignored.count == StoreBounds.ignored && !desk.ignored.contains("eve"))
+        #expect(desk.ignored.contains("name 1009"))
+        #expect(desk.muted.count == StoreBounds.muted && !desk.muted.contains("b") && desk.muted.last == "topic.1009")
+        #expect(desk.choices.count == StoreBounds.choices && desk.choices["other"] == nil)
+        #expect(desk.choices["choice 109"] == true)
         try await again.close()
     }
 

@@ -34,18 +34,14 @@ struct StreamProgressTests {
     @Test("B38 goes on behind what was received, and says nothing where nothing was lost")
     func goesOn() {
         var fresh = StreamProgress()
-        let nowhere = fresh.resume(Self.extent(1, 9), in: "s")
-        #expect(nowhere == nil && fresh.stream == Self.stream)
+        #expect(fresh.resume(Self.extent(1, 9), in: "s") == nil && fresh.stream == Self.stream)
         fresh.begin(at: 4)
-        let begin = fresh.resume(Self.extent(1, 9), in: "s")
-        #expect(begin == .sequence(4))
+        #expect(fresh.resume(Self.extent(1, 9), in: "s") == .sequence(4))
         var progress = Self.progress(through: 5)
         for _ in 0..<2 {
-            let next = progress.resume(Self.extent(1, 9), in: "s")
-            #expect(next == .sequence(6))
+            #expect(progress.resume(Self.extent(1, 9), in: "s") == .sequence(6))
         }
-        let untold = progress.takeUntold()
-        #expect(untold == StreamProgress.Untold())
+        #expect(progress.takeUntold() == StreamProgress.Untold())
         let changes = progress.takeChanges(of: "t", behind: 5, first: 8, through: Self.place(9))
         #expect(changes == [.received("t", Self.stream, 6...9), .cursor("t", Self.place(9))])
     }
@@ -72,15 +68,12 @@ struct StreamProgressTests {
         var progress = Self.progress(through: 50)
         let places = ([3, 60] as [UInt64]).map { progress.resume(Self.extent(1, $0, incarnation: 8), in: "s") }
         #expect(places == [.sequence(1), .sequence(1)] && progress.stream?.incarnation == 8)
-        let told = progress.takeUntold()
-        #expect(told == StreamProgress.Untold(isRestarted: true))
+        #expect(progress.takeUntold() == StreamProgress.Untold(isRestarted: true))
         // A stream whose time is not known is taken for the same.
         let same = progress.resume(Self.extent(1, 60, incarnation: nil), in: "s")
-        let nothing = progress.takeUntold()
-        #expect(same == .sequence(1) && nothing == StreamProgress.Untold())
+        #expect(progress.takeUntold() == StreamProgress.Untold() && same == .sequence(1))
         _ = progress.resume(Self.extent(1, 60, incarnation: 8), in: "other")
-        let another = progress.takeUntold()
-        #expect(another.isRestarted)
+        #expect(progress.takeUntold().isRestarted)
     }
 
     @Test("B38 messages that took the place of lost ones are read, though more have come since the loss was found")
@@ -91,8 +84,7 @@ struct StreamProgressTests {
         #expect(progress.stream(lostBehind: Self.extent(1, 40, incarnation: 8), in: "s") == nil)
         let places = ([40, 70] as [UInt64]).map { progress.resume(Self.extent(1, $0), in: "s") }
         #expect(places == [.sequence(41), .sequence(41)])
-        let told = progress.takeUntold()
-        #expect(told == StreamProgress.Untold(isRewound: true))
+        #expect(progress.takeUntold() == StreamProgress.Untold(isRewound: true))
     }
 
     @Test("B38 what others store while it is found out whether messages are lost is read, and a lag changes nothing")
@@ -100,16 +92,13 @@ struct StreamProgressTests {
         var progress = Self.progress(through: 50)
         for end in [42, 40, 45] as [UInt64] { progress.look(at: Self.extent(1, end), in: "s") }
         #expect(progress.end(of: Self.extent(1, 47)) == 40)
-        let place = progress.resume(Self.extent(1, 47), in: "s")
-        #expect(place == .sequence(41) && !progress.isLive)
+        #expect(progress.resume(Self.extent(1, 47), in: "s") == .sequence(41) && !progress.isLive)
         var lagging = Self.progress(through: 50)
         lagging.look(at: Self.extent(1, 40), in: "s")
         let next = lagging.resume(Self.extent(1, 52), in: "s")
-        let told = lagging.takeUntold()
-        #expect(next == .sequence(51) && told == StreamProgress.Untold())
+        #expect(lagging.takeUntold() == StreamProgress.Untold() && next == .sequence(51))
         // A later loss has nothing to do with it.
-        let later = lagging.resume(Self.extent(1, 48), in: "s")
-        #expect(later == .sequence(49))
+        #expect(lagging.resume(Self.extent(1, 48), in: "s") == .sequence(49))
     }
 
     @Test("B38 a sequence that is still to come is waited for over any number of connections, and can be lost later")
@@ -118,12 +107,10 @@ struct StreamProgressTests {
         _ = progress.resume(Self.extent(1, 9), in: "s")
         progress.begin(at: 20, in: 9)
         let places = ([9, 12, 19, 25] as [UInt64]).map { progress.resume(Self.extent(1, $0), in: "s") }
-        let nothing = progress.takeUntold()
         #expect(places == [.sequence(20), .sequence(20), .sequence(20), .sequence(20)])
-        #expect(nothing == StreamProgress.Untold())
-        let earlier = progress.resume(Self.extent(1, 12), in: "s")
-        let told = progress.takeUntold()
-        #expect(earlier == .sequence(13) && told == StreamProgress.Untold(isRewound: true))
+        #expect(progress.takeUntold() == StreamProgress.Untold())
+        #expect(progress.resume(Self.extent(1, 12), in: "s") == .sequence(13))
+        #expect(progress.takeUntold() == StreamProgress.Untold(isRewound: true))
     }
 
     @Test("With the newest message of each topic, what is stored later comes in full")
