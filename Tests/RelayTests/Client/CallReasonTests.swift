@@ -189,8 +189,7 @@ struct CallReasonTests {
 
     @Test("B10 an answer that does not come in time is RongCloud's 30003")
     func responseTimeout() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         await client.setReachable(false)
         let pending = try await client.enqueue(topic: "chat.room", message: "waits")
         let receipt = Task { try await pending.receipt(within: .seconds(7)) }

@@ -164,8 +164,7 @@ struct ConnectionClientTests {
 
     @Test("A client that takes another way keeps what waits and what it follows, and is on that way alone")
     func otherWay() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let heard = try await client.gathered("chat.room")
         let before = client.configuration.route
         network.server.refuseDials(with: Self.refusal)

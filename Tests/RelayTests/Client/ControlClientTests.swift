@@ -31,8 +31,7 @@ struct ControlClientTests {
             (ControlMessage.Kind.code(4_711), ConnectionReason.unknown(4_711)),
         ])
     func ending(kind: ControlMessage.Kind, reason: NATS.ConnectionReason) async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let events = Gathered(client.events)
         try say(kind, on: network)
         try await client.state(is: .disconnected)
@@ -46,23 +45,9 @@ struct ControlClientTests {
         await client.close()
     }
 
-    @Test("Without tokens the administrator's word of changed permissions has the connection made anew")
-    func renewing() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        try say(.permissionsChanged, on: network)
-        try await client.state(is: .reconnecting)
-        #expect(client.status.reason == .permissionsChanged("tidying up"))
-        try await network.attemptNow(client)
-        try await client.state(is: .connected)
-        #expect(client.status.recoveries == 1 && network.server.dials == 2)
-        await client.close()
-    }
-
     @Test("B17 what is no word of the administrator, or is for somebody else, ends nothing")
     func noWord() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         for text in ["banned", "{}", #"{"kind":"praised"}"#, #"{"kind":"code"}"#] {
             network.server.publish(Self.subject, Array(text.utf8))
         }

@@ -13,8 +13,7 @@ struct FollowingClientTests {
 
     @Test("B38 a stream that is deleted and made again under a standing connection is followed from its beginning")
     func streamMadeAnew() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let heard = Heard(try await client.messages(topic: "chat.room"))
         try await heard.wait(for: "live")
         for number in 1...5 { try network.store("old \(number)") }
@@ -32,8 +31,7 @@ struct FollowingClientTests {
 
     @Test("B43 RECONNECTED comes when every topic is live; one that fails is named and tried again")
     func reconnectedWhenLive() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let events = Gathered(client.events)
         let heard = Heard(try await client.messages(topic: "chat.room"))
         let other = Heard(try await client.messages(topic: "chat.other"))
@@ -134,8 +132,7 @@ struct FollowingClientTests {
 
     @Test("B36 several listeners hear one topic, each until its token goes; a second `on` is refused")
     func listeners() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let (only, second, third) = (TextListener(), TextListener(), TextListener())
         #expect(try await client.on(topic: "chat.room", listener: only))
         #expect(try await client.on(topic: "chat.room", listener: second) == false)

@@ -242,6 +242,7 @@ struct KeepingClientTests {
         #expect(online.map(\.text) == ["1"] && !online.isOffline)
         await client.close()
         #expect(await client.keptStore() == nil)
+        #expect(try await client.keptLetters() == nil)
         let page = try await client.keptMessages(topic: "chat.room", limit: 10)
         #expect(page.messages.isEmpty && page.isComplete)
         let offline = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0))

@@ -160,13 +160,4 @@ struct KeptLettersClientTests {
         #expect(try await store.readLetters(among: [letter.id]) == ReadLetters(kept: ["personal": 1]))
         await client.close()
     }
-
-    @Test("Without a file no letter is kept")
-    func withoutFile() async throws {
-        let client = try await network.connected()
-        try network.postLetter("1")
-        #expect(try await client.listMessages().items.count == 1)
-        #expect(try await client.keptLetters() == nil)
-        await client.close()
-    }
 }

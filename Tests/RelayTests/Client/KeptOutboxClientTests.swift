@@ -316,25 +316,6 @@ struct KeptOutboxClientTests {
         #expect(try await kept.rows().map(\.state) == [.notSent(ConnectionReason.closedByUser.words)])
     }
 
-    @Test("B32 what waits for a connection leaves when the disk has it that it may have been sent")
-    func slowDiskAtOpening() async throws {
-        let kept = try KeptOutbox()
-        let client = try await kept.network.connected(kept.configuration())
-        let store = try #require(await client.openingStore().value)
-        await client.setReachable(false)
-        let id = try await client.enqueue(topic: "chat.room", message: "waits").id
-        #expect(try await kept.rows().map(\.state) == [.queued])
-        let disk = StoppedDisk(store)
-        await disk.stands()
-        await client.setReachable(true)
-        try await eventually("the opening of the outbox") { client.publisher.isFlushAwaited }
-        #expect(client.status.state == .reconnecting && !kept.network.server.received.contains("h4sh.chat.room"))
-        disk.go()
-        try await client.state(is: .connected)
-        #expect(kept.storedIDs == [id])
-        await client.close()
-    }
-
     @Test("B7 B29 B32 another user's sign-in sends nothing of what waited, and leaves it as not sent")
     func otherUser() async throws {
         let kept = try KeptOutbox()
@@ -369,22 +350,9 @@ struct KeptOutboxClientTests {
         #expect(try await kept.rows().map(\.message.id) == [ids[0], ids[2]])
     }
 
-    @Test("B32 a message that is taken back leaves nothing in the store")
-    func takenBack() async throws {
-        let kept = try KeptOutbox()
-        let client = try await kept.network.connected(kept.configuration())
-        await client.setReachable(false)
-        let id = try await client.enqueue(topic: "chat.room", message: "oh no").id
-        #expect(try await kept.rows().map(\.message.id) == [id])
-        #expect(client.cancelPublish(id: id))
-        try await eventually("an empty store") { try await kept.rows().isEmpty }
-        await client.close()
-    }
-
     @Test("Without a store in a file, nothing of the outbox is written")
     func memory() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let client = try await MemoryNetwork().connected()
         await client.setReachable(false)
         let id = try await client.enqueue(topic: "chat.room", message: "waits").id
         #expect(await client.openingStore().value == nil)

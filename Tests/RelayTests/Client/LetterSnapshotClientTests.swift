@@ -12,8 +12,7 @@ struct LetterSnapshotClientTests {
 
     @Test("B41 a letter that comes while a page is asked for and read is there once, and so are those after it")
     func noGap() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let writing = Task {
             for number in 1...200 {
                 try network.postLetter("\(number)")
@@ -40,8 +39,7 @@ struct LetterSnapshotClientTests {
 
     @Test("B41 a page from the end goes on with what comes, of one postbox alone")
     func onePostbox() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         for number in 1...4 { try network.postLetter("\(number)", postbox: number % 2 == 0 ? "work" : "personal") }
         let snapshot = try await client.postboxSnapshot(limit: 1, postbox: "work", order: .newestFirst)
         #expect(snapshot.page.items.map(\.message) == ["4"])

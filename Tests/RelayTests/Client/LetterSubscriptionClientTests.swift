@@ -25,8 +25,7 @@ struct LetterSubscriptionClientTests {
 
     @Test("B42 a reader that was slow hears of an outage as soon as it reads, and not with the next connection")
     func slowReader() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let events = try await client.postboxMessages()
         let channel = events.stream.channel
         var iterator = events.makeAsyncIterator()
@@ -160,8 +159,7 @@ struct LetterSubscriptionClientTests {
 
     @Test("B28 B42 letters are followed for a view, too")
     func onScreen() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let letters = try await client.postboxMessages(onScreenOnly: true)
         let heard = Gathered(letters)
         try await eventually("the subscription") { !network.server.consumers(of: "PB_alice").isEmpty }

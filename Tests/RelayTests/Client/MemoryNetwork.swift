@@ -57,6 +57,12 @@ struct MemoryNetwork: Sendable {
         client(configuration(outbox: outbox, credentials: credentials, user: nil))
     }
 
+    /// A network, and a client that is connected to it.
+    static func connected() async throws -> (MemoryNetwork, RelayClient) {
+        let network = try MemoryNetwork()
+        return (network, try await network.connected())
+    }
+
     /// A client that is connected.
     func connected(_ configuration: RelayConfiguration? = nil) async throws -> RelayClient {
         let client = client(configuration)

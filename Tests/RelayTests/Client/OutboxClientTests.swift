@@ -49,8 +49,7 @@ struct OutboxClientTests {
 
     @Test("B29 a second publish under the same identifier is refused and leaves the first one its receipt")
     func repeatedIdentifier() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         await client.setReachable(false)
         let first = try await client.enqueue(topic: "chat.room", message: "x", id: "same")
         await #expect(throws: RelayError.self) {
@@ -64,8 +63,7 @@ struct OutboxClientTests {
 
     @Test("B29 a topic whose stream is away for a moment keeps its messages")
     func streamAway() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         network.server.deleteStream("test_stream")
         let news = Gathered(client.publishes)
         let pending = try await client.enqueue(topic: "chat.room", message: "patience")

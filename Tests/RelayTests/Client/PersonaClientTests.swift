@@ -46,8 +46,7 @@ struct PersonaClientTests {
 
     @Test("B51 a host that comes is heard over the same connection, by lists and by the subscription")
     func late() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let events = Gathered(try await client.postboxMessages())
         try await events.wait(for: "the live subscription") { $0.contains(.status(.connected)) }
         try network.postLetter("1", postbox: "shop")

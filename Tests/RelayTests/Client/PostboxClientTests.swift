@@ -9,8 +9,7 @@ import Testing
 struct PostboxClientTests {
     @Test("B45 a server that takes no filter for a disabled postbox has its letters listed all the same")
     func refusedFilter() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         for number in 1...5 { try network.postLetter("\(number)", postbox: number % 2 == 0 ? "work" : "personal") }
         let create = "$JS.API.CONSUMER.CREATE.PB_alice."
         let refusal = JetStreamFailure(
@@ -65,8 +64,7 @@ struct PostboxClientTests {
 
     @Test("B45 B50 an id or a token of a postbox that was made anew finds nothing instead of another letter")
     func staleIDs() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         for text in ["old", "older"] { try network.postLetter(text) }
         let page = try await client.listMessages()
         let stale = try #require(page.items.first).id
@@ -81,8 +79,7 @@ struct PostboxClientTests {
 
     @Test("B49 a letter that cannot be read is skipped and reported, and the page and the subscription go on")
     func poison() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         try network.postLetter("before")
         let heard = Collected()
         let token = try await client.subscribeToMessageCreated { status in
@@ -116,8 +113,7 @@ struct PostboxClientTests {
 
     @Test("B50 a bulk deletion returns all identifiers, or throws which letters are gone, which remain, and why")
     func bulkDeletion() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         for number in 1...4 { try network.postLetter("\(number)") }
         let ids = try await client.listMessages(limit: 4).items.map(\.id)
         try #require(ids.count == 4)
@@ -142,8 +138,7 @@ struct PostboxClientTests {
 
     @Test("B50 any number of letters is deleted with one question about the stream, and the progress is told")
     func manyDeletions() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         var ids: [String] = []
         for number in 1...600 { try network.postLetter("\(number)") }
         var token: String?
@@ -168,8 +163,7 @@ struct PostboxClientTests {
 
     @Test("A user's postboxes are the network's to keep: its answer counts, and so does its silence")
     func register() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         await #expect(throws: RelayError.server(code: 503, "no postbox service answers on this network now")) {
             try await client.postboxes()
         }

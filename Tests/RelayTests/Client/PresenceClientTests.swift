@@ -79,8 +79,7 @@ struct PresenceClientTests {
 
     @Test("A network that keeps no presence has none, and nothing fails for it")
     func noBucket() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         #expect(await client.isPresenceAvailable == nil)
         let seen = Gathered(try await client.presence(topic: Self.topic))
         try await client.appear(in: [Self.topic])

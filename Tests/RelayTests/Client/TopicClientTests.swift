@@ -31,8 +31,7 @@ struct TopicClientTests {
 
     @Test("B38 a message that was lost behind all others is missed at the consumer's next sign of life")
     func lostLast() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let received = try await client.gathered("chat.room")
         try network.store("before")
         try await received.wait(forText: "before")
@@ -69,8 +68,7 @@ struct TopicClientTests {
 
     @Test("What came together is read once, whether one by one or together, by whichever iterator")
     func mixedReading() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         for number in 1...600 { try network.store("\(number)", on: "chat.room") }
         let messages = try await client.messages(topic: "chat.room", from: .all)
         var texts: [String] = []
@@ -103,8 +101,7 @@ struct TopicClientTests {
 
     @Test("Subscriptions begin where they are asked to")
     func starts() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         for number in 1...300 { try network.store("\(number)", on: number % 3 == 0 ? "chat.third" : "chat.other") }
         func texts(_ start: SubscriptionStart) async throws -> [String] {
             try await client.gathered("chat.third", from: start).texts
@@ -127,8 +124,7 @@ struct TopicClientTests {
 
     @Test("A subscription says that it catches up, and up to where it has delivered everything")
     func progress() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         for topic in ["chat.a", "chat.b", "chat.a"] { try network.store("x", on: topic) }
         func news(_ topic: String, from start: SubscriptionStart) async throws -> [String] {
             var iterator = try await client.messages(topic: topic, from: start).makeAsyncIterator()
@@ -156,8 +152,7 @@ struct TopicClientTests {
 
     @Test("B28 a subscription that is for no view in particular hears nothing of the screen")
     func forNoView() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let room = try await client.messages(topic: "chat.room")
         let heard = Heard(room)
         try await heard.wait(for: "live")
@@ -179,8 +174,7 @@ struct TopicClientTests {
 
     @Test("B38 B40 a reader's own queue gets each message once, through outages that come while it is full")
     func ownQueue() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let count = 2_000
         for number in 1...count { try network.store("\(number)") }
         let queue = OwnQueue()
@@ -204,8 +198,7 @@ struct TopicClientTests {
 
     @Test("B35 wildcards, reserved names and messages over the limit are refused before sending")
     func refusals() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         for topic in ["chat.*", "chat.>", "CONNECTED", "", "a b", "a..b", "a$b"] {
             await #expect(throws: RelayError.self) { try await client.publish(topic: topic, message: "x") }
         }
@@ -227,8 +220,7 @@ struct TopicClientTests {
 
     @Test("B36 topics can be listened to again after close and connect")
     func listenersAfterClose() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let client = try await MemoryNetwork().connected()
         let listener = TextListener()
         #expect(try await client.on(topic: "chat.room", listener: listener))
         await client.close()
@@ -243,8 +235,7 @@ struct TopicClientTests {
 
     @Test("A publish that the server does not answer in time waits in the outbox, by the client's clock")
     func publishLimit() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         client.settings.withLockedValue { $0.limits.publish = .seconds(7) }
         network.server.holdAcknowledgements(true)
         let publishing = Task { try await client.publish(topic: "chat.room", message: "slow") }

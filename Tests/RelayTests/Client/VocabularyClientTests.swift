@@ -42,8 +42,7 @@ struct VocabularyClientTests {
 
     @Test("MESSAGE_RESEND tells what waited and was stored")
     func resend() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         let listener = ResentListener()
         try await client.on(topic: SystemEvent.messageResend.rawValue, listener: listener)
         let events = Gathered(client.events)

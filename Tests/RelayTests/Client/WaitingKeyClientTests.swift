@@ -99,8 +99,7 @@ struct WaitingKeyClientTests {
 
     @Test("B52: without a key-value store a value that waited fails, and says why")
     func noStore() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         await client.setReachable(false)
         let pending = try await client.enqueue(key: "a", value: .int(1))
         await client.setReachable(true)

@@ -6,29 +6,24 @@ import Testing
 
 @Suite("Deadlines: one alarm for all who wait")
 struct DeliveryClockTests {
-    /// A clock that a test moves. It notes which alarms are set, and can have the next one ring too early.
+    /// A clock that a test moves. It notes which alarms are set.
     private final class AlarmTime: Timekeeper {
         private let time = ManualTime()
         private let start: ContinuousClock.Instant
-        private let noted = NIOLockedValueBox<(alarms: [Int], early: Int)>(([], 0))
+        private let noted = NIOLockedValueBox<[Int]>([])
 
         init() { start = time.now }
 
         var now: ContinuousClock.Instant { time.now }
         var secondsSince1970: Int64 { time.secondsSince1970 }
-        var alarms: [Int] { noted.withLockedValue(\.alarms) }
+        var alarms: [Int] { noted.withLockedValue(\.self) }
 
         func second(_ number: Int) -> ContinuousClock.Instant { start + .seconds(number) }
-        func ringNext(early: Int) { noted.withLockedValue { $0.early = early } }
         func pass(to number: Int) { time.advance(by: second(number) - now) }
 
         func sleep(until moment: ContinuousClock.Instant) async throws {
-            let early = noted.withLockedValue { noted in
-                noted.alarms.append(Int((moment - start).components.seconds))
-                defer { noted.early = 0 }
-                return noted.early
-            }
-            try await time.sleep(until: moment - .seconds(early))
+            noted.withLockedValue { $0.append(Int((moment - start).components.seconds)) }
+            try await time.sleep(until: moment)
         }
     }
 
@@ -69,18 +64,6 @@ struct DeliveryClockTests {
         try await expect(late: ["a", "b", "c", "d"], alarms: [10, 4, 10, 11])
     }
 
-    @Test("An alarm stays set when the wait for it has ended, and serves whoever waits when it rings")
-    func kept() async throws {
-        try set("a", to: 10)
-        try await expect(alarms: [10])
-        clock.remove(try name("a"))
-        try set("b", to: 15)
-        time.pass(to: 10)
-        try await expect(alarms: [10, 15])
-        time.pass(to: 15)
-        try await expect(late: ["b"], alarms: [10, 15])
-    }
-
     @Test("A deadline takes the place of an earlier one of the same name")
     func replaced() async throws {
         try set("a", to: 10)
@@ -92,20 +75,5 @@ struct DeliveryClockTests {
         try await expect(alarms: [10, 12, 11])
         time.pass(to: 11)
         try await expect(late: ["a"], alarms: [10, 12, 11])
-    }
-
-    @Test("An alarm that rings for nobody is not set again, and one that rings too early is")
-    func unneeded() async throws {
-        try set("a", to: 10)
-        try await expect(alarms: [10])
-        clock.remove(try name("a"))
-        time.pass(to: 10)
-        time.ringNext(early: 9)
-        try set("b", to: 20)
-        try await expect(alarms: [10, 20])
-        time.pass(to: 11)
-        try await expect(alarms: [10, 20, 20])
-        time.pass(to: 20)
-        try await expect(late: ["b"], alarms: [10, 20, 20])
     }
 }

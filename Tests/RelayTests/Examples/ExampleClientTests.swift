@@ -26,8 +26,7 @@ struct ExampleClientTests {
 
     @Test("B42 B45 B50 Sudo's example handles each letter once and deletes it")
     func letters() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
+        let (network, client) = try await MemoryNetwork.connected()
         for number in 1...30 { try network.postLetter("\(number)") }
         let handled = Collected()
         let handler = LetterHandler(client) { handled.add($0.message) }

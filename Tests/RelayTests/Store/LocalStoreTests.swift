@@ -68,8 +68,7 @@ struct LocalStoreTests {
     @Test("B9 The file alone is the whole store once it is closed, whoever was reading")
     func closedWhileRead() async throws {
         for round in 1...3 {
-            let fixture = try StoreFixture()
-            let store = try fixture.open()
+            let (fixture, store) = try StoreFixture.opened()
             try await store.keep((1...20).map { StoreFixture.line($0) })
             try await withThrowingTaskGroup(of: Void.self) { group in
                 // Until it is closed.

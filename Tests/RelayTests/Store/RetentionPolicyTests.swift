@@ -8,13 +8,6 @@ struct RetentionPolicyTests {
 
     private func before(_ age: Int64) -> Timestamp { Timestamp(milliseconds: now.milliseconds - age * 1_000) }
 
-    @Test("Without bounds nothing is deleted")
-    func unlimited() {
-        #expect(RetentionPolicy.unlimited.firstKept(of: "a", now: now) == nil)
-        #expect(RetentionPolicy.unlimited.firstKept(now: now) == nil)
-        #expect(RetentionPolicy.unlimited.limit(of: "a") == .none)
-    }
-
     @Test("Old messages go by the shorter of two ages; a topic's own bounds replace those of each")
     func age() {
         let policy = RetentionPolicy(
@@ -39,8 +32,7 @@ struct RetentionPolicyTests {
 
     @Test("What is too old goes first, then what is too much for a topic, then what is too much in all")
     func order() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         let present = fixture.time.secondsSince1970 * 1_000
         let text = String(repeating: "x", count: 1_000)
         try await store.keep(

@@ -7,8 +7,7 @@ import Testing
 struct StoreDeskTests {
     @Test("B32 the outbox comes back in its order, with what may be stored already")
     func outbox() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         var letter = StoreFixture.publish("2")
         letter.message = OutboxMessage(
             id: "2", destination: .postbox(user: "carol", postbox: "personal"), payload: [1, 2])
@@ -42,8 +41,7 @@ struct StoreDeskTests {
 
     @Test("Who is ignored, what is muted and what was chosen come back, each once, and what is no more does not")
     func chosen() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         try await store.commit([.ignored("eve", true), .ignored("mallory", true), .ignored("eve", true)])
         try await store.commit([.muted("b", true), .muted("alerts.>", true), .muted("a", true), .muted("b", true)])
         try await store.commit([.choice("order", true), .choice("folded", true), .choice("other", false)])
@@ -71,8 +69,7 @@ struct StoreDeskTests {
 
     @Test("Drafts, joined topics, cursors and marks come back")
     func desk() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         try await store.commit([
             .join("b"), .join("a"), .join("b"), .draft(conversation: "a", "one"), .draft(conversation: "b", "two"),
             .cursor("a", StoreFixture.place(5)), .readMark("a", StoreFixture.place(3)),

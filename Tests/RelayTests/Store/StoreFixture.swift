@@ -20,6 +20,12 @@ struct StoreFixture {
         try LocalStore.open(path, clock: time, batching: batching)
     }
 
+    /// A fixture with its store open.
+    static func opened() throws -> (StoreFixture, LocalStore) {
+        let fixture = try StoreFixture()
+        return (fixture, try fixture.open())
+    }
+
     /// A store by the system's time, whose folder goes with it.
     static func store() throws -> LocalStore {
         let folder = try TemporaryDirectory("store")

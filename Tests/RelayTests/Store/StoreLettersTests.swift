@@ -73,8 +73,7 @@ struct StoreLettersTests {
 
     @Test("Letters go with their age, and all of them when they are to be forgotten")
     func gone() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         let now = fixture.time.secondsSince1970 * 1_000
         try await store.commit([
             .letter(Self.letter(1, time: now - 7_200_000)), .letter(Self.letter(2, time: now)), Self.listed([], 0..<0),

@@ -15,8 +15,7 @@ struct StoreOutboxTests {
 
     @Test("B30 B32 a run takes over what ended runs left, and nothing of one that lives")
     func takingOver() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         let living = try await store.takeOver(as: "living")
         #expect(living.kept.isEmpty)
         do {
@@ -42,8 +41,7 @@ struct StoreOutboxTests {
 
     @Test("B32 what waits is dropped but for that of a run that lives, and a run may take over some of it alone")
     func dropping() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let store = try StoreFixture.store()
         let living = try await store.takeOver(as: "living")
         #expect(living.kept.isEmpty)
         try await store.commit([

@@ -10,8 +10,7 @@ struct StoreTroubleTests {
     /// A store with 1,500 messages that were received, two thirds of them read, a draft, a letter and an outbox,
     /// closed.
     private func filled() async throws -> StoreFixture {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         try await store.commit([
             .outbox(StoreFixture.publish("1")), .draft(conversation: "chat.lobby", "half"), .join("chat.lobby"),
             .cursor("chat.lobby", StoreFixture.place(1_500)), .readMark("chat.lobby", StoreFixture.place(1_000)),

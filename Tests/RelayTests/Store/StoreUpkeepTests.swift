@@ -22,8 +22,7 @@ struct StoreUpkeepTests {
 
     @Test("The status counts what is kept")
     func status() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         let empty = try await store.status()
         #expect(empty.messages == 0 && empty.oldest == nil && empty.path == fixture.path && empty.bytes > 0)
         let lines = [
@@ -59,8 +58,7 @@ struct StoreUpkeepTests {
         "An open store is looked after in the background: not at once, then a step at a time, and again and again",
         .processorBound)
     func background() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         try await fill(store, 3_000, at: 0)
         try await store.untilSearched()
         try await store.compact(.unlimited)
@@ -93,8 +91,7 @@ struct StoreUpkeepTests {
 
     @Test("While the connection rests nothing of an open store is deleted, and nothing waits for the next step")
     func resting() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let store = try StoreFixture.store()
         try await fill(store, 10, at: 0)
         try await store.untilSearched()
         let time = ManualTime()
@@ -114,8 +111,7 @@ struct StoreUpkeepTests {
 
     @Test("Bytes over all are made up for with the oldest of all topics, and old letters go by age")
     func everything() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         let now = fixture.time.secondsSince1970 * 1_000
         try await fill(store, 400, at: now - 1_000_000)
         for (id, age) in [("old", Int64(7_200)), ("new", 60)] {
@@ -136,8 +132,7 @@ struct StoreUpkeepTests {
 
     @Test("What a stream has lost goes by its age, and in its turn where it is too much", arguments: [true, false])
     func lost(goesByAge: Bool) async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         let now = fixture.time.secondsSince1970 * 1_000
         func line(_ sequence: UInt64, _ text: String, age: Int64) -> KeptMessage {
             StoreFixture.line(sequence, text, time: now - age * 1_000)
@@ -158,8 +153,7 @@ struct StoreUpkeepTests {
 
     @Test("A topic is forgotten with all that is kept of it, and the others stay")
     func forget() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let store = try StoreFixture.store()
         try await fill(store, 1_200, at: 0)
         try await store.commit([
             .draft(conversation: "odd", "secret"), .draft(conversation: "even", "stays"),
@@ -186,8 +180,7 @@ struct StoreUpkeepTests {
 
     @Test("What is deleted is no longer in the file after a compaction")
     func overwritten() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         try await store.keep((UInt64(1)...50).map { StoreFixture.line($0, "xyzzyplugh number \($0)", topic: "odd") })
         try await store.keep([StoreFixture.line(51, "stays")])
         try await store.untilSearched()

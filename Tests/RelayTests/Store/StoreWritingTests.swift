@@ -10,8 +10,7 @@ import Testing
 struct StoreWritingTests {
     @Test("B38 what a flood brought is there for every reader, each message once, with its figures, and is found")
     func flood() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         let other = StreamIdentity(name: "M_stream", incarnation: .max)
         // Of two topics of two streams, some without what other programs leave out.
         let messages = (UInt64(1)...2_500).map { sequence -> KeptMessage in
@@ -47,8 +46,7 @@ struct StoreWritingTests {
 
     @Test("Readers do not wait for the writer, and see what was committed before")
     func readers() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let store = try StoreFixture.store()
         try await store.keep([StoreFixture.line(1)])
         let (begun, gate) = (Completion<Void>(), DispatchSemaphore(value: 0))
         let writer = Task {
@@ -126,8 +124,7 @@ struct StoreWritingTests {
 
     @Test("What was shown as read is kept at once with its mark, which is ahead of no message at any moment")
     func killedBehindMark() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         func copied(_ name: String) async throws -> Copied {
             let copy = fixture.folder.path(name)
             try await store.database.writeWithoutTransaction { database in
@@ -169,8 +166,7 @@ struct StoreWritingTests {
 
     @Test("Closing writes what waits; what comes afterwards is not kept")
     func closing() async throws {
-        let fixture = try StoreFixture()
-        let store = try fixture.open()
+        let (fixture, store) = try StoreFixture.opened()
         await store.append([StoreFixture.line(1)])
         try await store.close()
         let isKept = await store.append([StoreFixture.line(2)])

@@ -20,20 +20,6 @@ struct HistoryPartTests {
         HistoryPart(stream, limit: limit, bytes: bytes, withPayload: false)
     }
 
-    @Test("B40: a value's elements count, each as much as it takes in memory")
-    func elements() {
-        let count = 1_000
-        #expect(MessageValue.int(1).heldBytes == 0 && MessageValue.string("four").heldBytes == 4)
-        let array = MessageValue.array(Array(repeating: .null, count: count))
-        #expect(array.heldBytes >= count * MemoryLayout<MessageValue>.stride)
-        let nested = MessageValue.array(Array(repeating: .array([]), count: count))
-        #expect(nested.heldBytes > array.heldBytes)
-        let map = MessageMap(Array(repeating: .init(key: .int(1), value: array), count: 2))
-        #expect(map.heldBytes > 2 * array.heldBytes)
-        let message = Self.message(1, values: count).message
-        #expect((message?.heldBytes ?? 0) > array.heldBytes + (message?.text.utf8.count ?? 0))
-    }
-
     @Test("B40: a part takes no more messages than its bytes hold, and one in any case")
     func forwards() {
         let messages = (1...10).map { Self.message($0, values: 1_000) }
@@ -55,21 +41,6 @@ struct HistoryPartTests {
         #expect(part.prepend(Array(messages[8...]), isCut: false) == nil)
         #expect(part.prepend(Array(messages[..<8]), isCut: false) == 7)
         #expect(part.history.messages.map(\.sequence) == [8, 9, 10])
-    }
-
-    @Test("B40: how much is read at once follows from what was read takes")
-    func reading() {
-        var part = Self.part(bytes: 64 << 20)
-        #expect(part.bytesToRead == 2 << 20)
-        #expect(part.append([Self.message(1, values: 100_000)]) == nil)
-        // Each byte has become a value.
-        #expect(part.bytesToRead <= part.bytesLeft / 16 && part.bytesToRead > 256 << 10)
-        var unreadable = Self.part(bytes: 64 << 20)
-        let other = KeptMessage(
-            place: KeptPlace(stream: Self.stream, sequence: 1), topic: "chat", time: Timestamp(milliseconds: 1),
-            payload: Array(repeating: 0xC1, count: 1_000))
-        #expect(unreadable.append([other]) == nil && unreadable.history.unreadable.count == 1)
-        #expect(unreadable.bytesToRead == unreadable.bytesLeft)
     }
 
     @Test("B34 B40: what cannot be read takes more than its bytes, so that a part of nothing else has an end")

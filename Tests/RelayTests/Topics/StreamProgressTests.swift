@@ -136,18 +136,6 @@ struct StreamProgressTests {
         #expect(progress.last == 10)
     }
 
-    @Test("Only so many identifiers are remembered, the newest")
-    func bounded() {
-        var progress = StreamProgress()
-        for number in 1...2_500 as ClosedRange<UInt64> {
-            _ = progress.receive(sequence: number, repetition: Int(number))
-        }
-        for id in 1_477...2_500 {
-            #expect(judge(&progress, sequence: 2_500 + UInt64(id), repetition: id) == .repeated)
-        }
-        #expect(judge(&progress, sequence: 5_001, repetition: 1) == .new)
-    }
-
     @Test("B38: after an outage everything missed is asked for, and marked as recovered until the present is reached")
     func recovery() {
         var progress = Self.progress(through: 10)
