@@ -10,45 +10,17 @@ import Testing
 struct ClosedAccountClientTests {
     private let account = NKeyPair.generate(.account)
 
-    /// A client without names of topics, and the network's service, which answers as a test says.
-    private func client(
-        on network: MemoryNetwork, knowing namespace: RelayConfiguration.Namespace? = nil,
-        _ answer: @escaping @Sendable () -> String
-    ) async throws -> (client: RelayClient, service: NATSConnection) {
-        let service = try await network.surroundings.dial(ServerAddress(host: "memory"), ConnectOptions())
-        let questions = try service.subscribe(to: NetworkNames.namespace)
-        try await service.flush()
-        Task {
-            for try await question in questions {
-                if let reply = question.reply { _ = try service.publish(Array(answer().utf8), to: reply) }
-            }
-        }
-        var configuration = network.configuration(credentials: try UserToken.credentials(signedBy: account))
-        configuration.namespace = namespace
-        return (network.client(configuration), service)
-    }
-
-    private func refusal(_ kind: ControlMessage.Kind, signedBy key: NKeyPair, for user: String = "alice") throws
-        -> String
-    {
+    /// The service's answer to a user who is banned.
+    private func refusal() throws -> [UInt8] {
         // Long ago, by whichever of the two clocks.
-        let proof = try ControlMessage(kind: kind, reason: "spam").proof(for: user, signedBy: key, at: 1_000)
-        return #"{"status":"NAMESPACE_RETRIEVE_FAILURE","refusal":"\#(proof)"}"#
-    }
-
-    @Test("B60: so does one that knows the names of the topics and waits for no answer")
-    func refusedLater() async throws {
-        let network = try MemoryNetwork()
-        let answer = try refusal(.banned, signedBy: account)
-        let (client, service) = try await client(on: network, knowing: MemoryNetwork.namespace) { answer }
-        await client.beginConnecting()
-        try await client.state(is: .disconnected)
-        #expect(client.status.reason == .banned("spam"))
-        await service.close()
+        let ban = ControlMessage(kind: .banned, reason: "spam")
+        let proof = try ban.proof(for: MemoryNetwork.user, signedBy: account, at: 1_000)
+        return Array(#"{"status":"NAMESPACE_RETRIEVE_FAILURE","refusal":"\#(proof)"}"#.utf8)
     }
 
     @Test(
-        "B60: so does one whose question nobody answers at login, as soon as somebody does", arguments: [true, false])
+        "B60: a client whose question nobody answers at login leaves for the network's reason as soon as somebody does",
+        arguments: [true, false])
     func refusedWhenServiceReturns(isConfigured: Bool) async throws {
         let network = try MemoryNetwork()
         var configuration = network.configuration(credentials: try UserToken.credentials(signedBy: account))
@@ -66,7 +38,7 @@ struct ClosedAccountClientTests {
             #expect(client.status.state == .connected)
             if pause < 8 { network.time.advance(by: .seconds(pause)) }
         }
-        let answer = Array(try refusal(.banned, signedBy: account).utf8)
+        let answer = try refusal()
         network.server.service(NetworkNames.namespace) { _ in answer }
         network.time.advance(by: .seconds(8))
         try await client.state(is: .disconnected)
@@ -78,7 +50,7 @@ struct ClosedAccountClientTests {
     @Test("B60: one that was put out is connected by no names of before: its next login waits for the network's answer")
     func refusedAgain() async throws {
         let network = try MemoryNetwork()
-        let answer = Array(try refusal(.banned, signedBy: account).utf8)
+        let answer = try refusal()
         var configuration = network.configuration(credentials: try UserToken.credentials(signedBy: account))
         configuration.namespace = nil
         configuration.rememberedNamespace = MemoryNetwork.namespace

@@ -65,18 +65,6 @@ struct ConnectionClientTests {
         return client
     }
 
-    @Test("B19 the network is judged by the servers of the present session")
-    func otherServers() async throws {
-        let network = try MemoryNetwork()
-        let client = await Self.clientWithoutNetwork(network)
-        await client.disconnect()
-        network.server.refuseDials(with: nil)
-        let here = ServerAddress(host: "127.0.0.1")
-        client.settings.withLockedValue { $0.configuration.servers = .fixed([here]) }
-        try await client.connect()
-        await client.close()
-    }
-
     @Test("B19 a client that takes a way to servers of this machine needs no network from then on")
     func otherWayWithoutNetwork() async throws {
         let network = try MemoryNetwork()

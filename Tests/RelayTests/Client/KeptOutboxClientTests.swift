@@ -175,26 +175,6 @@ struct KeptOutboxClientTests {
         #expect(try await kept.rows().isEmpty)
     }
 
-    @Test(
-        "B32 what the network refuses for good is kept as not sent, and nothing says that it may have been",
-        arguments: [false, true])
-    func refused(hasStream: Bool) async throws {
-        let kept = try KeptOutbox()
-        let client = try await kept.network.connected(kept.configuration())
-        let outcomes = Gathered(client.publishes)
-        kept.network.server.deleteStream("test_stream")
-        // It holds other topics alone.
-        if hasStream { try kept.network.server.createStream("test_stream", subjects: ["h4sh.ops.>"]) }
-        let id = try await client.enqueue(topic: "chat.room", message: "for nobody").id
-        try await kept.network.letAttemptsPass(on: "chat.room", "the refusal") { _ in
-            outcomes.all.contains { $0.state.isFinal }
-        }
-        let listed = try await client.notSent()
-        #expect(listed.map(\.id) == [id] && listed.allSatisfy { !$0.mayBeStored && $0.reason.contains("no stream") })
-        await client.close()
-        #expect(try await kept.rows().map(\.message.mayBeStored) == [false])
-    }
-
     @Test("B32 what is refused for its size is kept with the latest reason, and is sent where more is taken")
     func tooLong() async throws {
         let kept = try KeptOutbox()

@@ -177,25 +177,4 @@ struct LetterPagingTests {
             }
         }
     }
-
-    @Test("B45 a page from the end says all of what lies between its letters, down to the next page's first")
-    func part() async throws {
-        let stream = ChangingStream(seed: 1)
-        stream.state.withLockedValue { state in
-            state.changes = 0
-            state.letters = []
-            state.last = 0
-            for _ in 1...9 { state.add() }
-            state.letters.removeAll { [2, 8].contains($0.sequence) }
-        }
-        var first = try LetterPage(limit: 3, nextToken: nil, postbox: nil, order: .newestFirst)
-        try await stream.fill(&first)
-        let output = first.output(incarnation: 7, owner: "alice")
-        #expect(output.items.compactMap { PostboxMessageID($0.id)?.sequence } == [9, 7, 6])
-        #expect(first.part(last: 9) == 6..<10)
-        var second = try LetterPage(limit: 9, nextToken: output.nextToken, postbox: nil, order: .newestFirst)
-        try await stream.fill(&second)
-        #expect(second.output(incarnation: 7, owner: "alice").nextToken == nil)
-        #expect(second.part(last: 9) == 1..<6)
-    }
 }

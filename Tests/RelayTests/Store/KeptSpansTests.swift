@@ -11,13 +11,6 @@ struct KeptSpansTests {
         #expect(KeptSpans().all.isEmpty)
     }
 
-    @Test("A sequence is in a part, or above one")
-    func places() {
-        let spans = KeptSpans([1...9, 20...30])
-        #expect(spans.span(holding: 9) == 1...9 && spans.span(holding: 10) == nil)
-        #expect(spans.span(below: 19) == 1...9 && spans.span(below: 31) == 20...30 && spans.span(below: 9) == nil)
-    }
-
     @Test("B38 a page has a hole wherever two of its messages are not in one part")
     func holes() {
         let spans = KeptSpans([1...9, 20...30])

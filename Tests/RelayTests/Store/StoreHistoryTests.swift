@@ -8,17 +8,6 @@ struct StoreHistoryTests {
         range.map { StoreFixture.line($0, topic: topic) }
     }
 
-    @Test("B38 a message that a replay brings again is kept once, as it came first")
-    func once() async throws {
-        let store = try StoreFixture.store()
-        try await store.keep(lines(1...5))
-        try await store.keep([StoreFixture.line(5, "changed"), StoreFixture.line(6), StoreFixture.line(6, "twice")])
-        let page = try await store.messages(of: TopicPattern(">"), limit: 100)
-        #expect(page.sequences == [1, 2, 3, 4, 5, 6] && page.isComplete)
-        #expect(page.messages.map { $0.message?.text } == Array(repeating: "hello", count: 6))
-        #expect(try await store.status().messages == 6)
-    }
-
     @Test("What is kept is what came")
     func whole() async throws {
         let store = try StoreFixture.store()

@@ -21,16 +21,6 @@ struct RecentSetTests {
         }
     }
 
-    @Test("What is inserted again and again is not forgotten over others")
-    func again() {
-        var set = RecentSet<Int>(capacity: 10)
-        for number in 1...1_000 {
-            set.insert(number)
-            if number % 9 == 0 { set.insert(0) }
-            #expect(number < 9 || set.contains(0))
-        }
-    }
-
     /// A value whose hash says little.
     private struct Alike: Hashable {
         let number: Int
