@@ -7,11 +7,14 @@ import Testing
 
 @Suite("Client: connections, over a network in memory", .realProcesses)
 struct ConnectionClientTests {
+    private let network: MemoryNetwork
+
+    init() throws { network = try MemoryNetwork() }
+
     private static let refusal = NATSError.connectionRefused("memory")
 
     @Test("B7 B8 a caller that connects when another one's limit is overdue begins a session of its own")
     func overdueLimit() async throws {
-        let network = try MemoryNetwork()
         network.server.refuseDials(with: Self.refusal)
         let client = network.client(network.configuration(lifecycle: .immediate))
         let first = Task { try await client.connect(timeLimit: 1) }
@@ -37,7 +40,6 @@ struct ConnectionClientTests {
 
     @Test("B16 a dial that was called off says nothing about its server")
     func cancelledDial() async throws {
-        let network = try MemoryNetwork()
         network.server.setSilent(true)
         var configuration = network.configuration()
         configuration.servers = .fixed([ServerAddress(host: "frozen"), ServerAddress(host: "other")])
@@ -54,8 +56,8 @@ struct ConnectionClientTests {
     }
 
     /// A client that connects to a server to which no network leads.
-    private static func clientWithoutNetwork(_ network: MemoryNetwork) async -> RelayClient {
-        network.server.refuseDials(with: refusal)
+    private func clientWithoutNetwork() async -> RelayClient {
+        network.server.refuseDials(with: Self.refusal)
         var configuration = network.configuration()
         configuration.servers = .fixed([ServerAddress(host: "192.0.2.1")])
         configuration.followsNetwork = true
@@ -67,8 +69,7 @@ struct ConnectionClientTests {
 
     @Test("B19 a client that takes a way to servers of this machine needs no network from then on")
     func otherWayWithoutNetwork() async throws {
-        let network = try MemoryNetwork()
-        let client = await Self.clientWithoutNetwork(network)
+        let client = await clientWithoutNetwork()
         try await eventually("the wait for a network") { client.status.reason == .networkUnavailable }
         network.server.refuseDials(with: nil)
         let discovered = RelayConfiguration.Servers.discovered { () throws(RelayError) in
@@ -81,7 +82,6 @@ struct ConnectionClientTests {
 
     @Test("What the background does can be changed while connected, and in the background")
     func lifecyclePolicy() async throws {
-        let network = try MemoryNetwork()
         let client = try await network.connected(network.configuration(lifecycle: .ignore))
         await client.setAppStateActive(false)
         #expect(network.time.untilNext == nil)
@@ -99,7 +99,6 @@ struct ConnectionClientTests {
 
     @Test("B10 calls before connect fail at once and never hang")
     func beforeConnect() async throws {
-        let network = try MemoryNetwork()
         let client = network.client()
         await #expect(throws: RelayError.notConnected) { try await client.publish(topic: "a", message: 1) }
         await #expect(throws: RelayError.notConnected) { try await client.listMessages() }
@@ -128,7 +127,6 @@ struct ConnectionClientTests {
 
     @Test("A server that is only named by another one does not get the password of a URL")
     func advertisedServers() async throws {
-        let network = try MemoryNetwork()
         network.server.info.connectURLs = ["stranger:4222", "memory:4333", "listed:4333"]
         let claims = UserClaims(subject: NKeyPair.generate(.user).publicKey, name: "alice", grant: UserGrant())
         let token = try RelayCredentials.accessToken(try claims.encode(signedBy: .generate(.account)))
@@ -152,7 +150,7 @@ struct ConnectionClientTests {
 
     @Test("A client that takes another way keeps what waits and what it follows, and is on that way alone")
     func otherWay() async throws {
-        let (network, client) = try await MemoryNetwork.connected()
+        let client = try await network.connected()
         let heard = try await client.gathered("chat.room")
         let before = client.configuration.route
         network.server.refuseDials(with: Self.refusal)
@@ -175,7 +173,6 @@ struct ConnectionClientTests {
 
     @Test("A client that takes another way in no session, or at rest, goes it with the next one")
     func otherWayLater() async throws {
-        let network = try MemoryNetwork()
         let client = network.client(network.configuration(lifecycle: .immediate))
         await client.take(RelayRoute(servers: .fixed([ServerAddress(host: "proxy")])))
         #expect(client.status.state == .initialized && network.server.dials == 0)

@@ -8,6 +8,10 @@ import Testing
 /// What a subscription to letters says of the connection, and what it does without one.
 @Suite("Client: subscriptions to letters through outages, over a network in memory", .realProcesses)
 struct LetterSubscriptionClientTests {
+    private let network: MemoryNetwork
+
+    init() throws { network = try MemoryNetwork() }
+
     private static let entry =
         #"{"id":"personal","name":"personal","sudoId":"alice-1","isEnabled":true,"createdAt":42}"#
 
@@ -25,7 +29,7 @@ struct LetterSubscriptionClientTests {
 
     @Test("B42 a reader that was slow hears of an outage as soon as it reads, and not with the next connection")
     func slowReader() async throws {
-        let (network, client) = try await MemoryNetwork.connected()
+        let client = try await network.connected()
         let events = try await client.postboxMessages()
         let channel = events.stream.channel
         var iterator = events.makeAsyncIterator()
@@ -51,7 +55,6 @@ struct LetterSubscriptionClientTests {
         "B21 B42 letters of the time in the background come on return, once and in order, before it is called connected",
         arguments: [false, true])
     func inBackground(isStopped: Bool) async throws {
-        let network = try MemoryNetwork()
         let client = try await network.connected(network.configuration(lifecycle: .immediate))
         let heard = Collected()
         let token = try await subscribe(client, heard)
@@ -86,7 +89,6 @@ struct LetterSubscriptionClientTests {
         "B42 by the seed's policy an outage or the background ends the subscription, and the caller subscribes again",
         arguments: [true, false])
     func seedPolicy(isOutage: Bool) async throws {
-        let network = try MemoryNetwork()
         var configuration = network.configuration(lifecycle: .immediate)
         configuration.subscriptions = .seed
         let client = try await network.connected(configuration)
@@ -113,7 +115,6 @@ struct LetterSubscriptionClientTests {
 
     @Test("A new user's subscription finds the postbox that the network makes for it")
     func newUsersSubscription() async throws {
-        let network = try MemoryNetwork()
         network.server.deleteStream("PB_alice")
         network.server.service("relay.postbox.alice.list") { _ in
             try? network.createPostbox()
@@ -135,7 +136,6 @@ struct LetterSubscriptionClientTests {
         "B42 the last unsubscribe lets the connection go after a while, and a new subscription or a letter takes it back"
     )
     func idle() async throws {
-        let network = try MemoryNetwork()
         var configuration = network.configuration()
         configuration.idleTimeout = .seconds(50)
         let client = try await network.connected(configuration)
@@ -159,7 +159,7 @@ struct LetterSubscriptionClientTests {
 
     @Test("B28 B42 letters are followed for a view, too")
     func onScreen() async throws {
-        let (network, client) = try await MemoryNetwork.connected()
+        let client = try await network.connected()
         let letters = try await client.postboxMessages(onScreenOnly: true)
         let heard = Gathered(letters)
         try await eventually("the subscription") { !network.server.consumers(of: "PB_alice").isEmpty }

@@ -44,9 +44,13 @@ private final class TestSignal: LifecycleSource {
 
 @Suite("Client: the application's life, over a network in memory", .realProcesses)
 struct LifecycleClientTests {
+    private let network: MemoryNetwork
+
+    init() throws { network = try MemoryNetwork() }
+
     /// A configuration that is told of the application's life by a signal.
     private func configuration(
-        _ network: MemoryNetwork, _ signal: any LifecycleSource, _ policy: LifecyclePolicy = .immediate
+        _ signal: any LifecycleSource, _ policy: LifecyclePolicy = .immediate
     ) -> RelayConfiguration {
         var configuration = network.configuration(lifecycle: policy)
         configuration.handleAppLifecycle = true
@@ -55,7 +59,7 @@ struct LifecycleClientTests {
     }
 
     /// A configuration that says nothing of the background.
-    private func plainConfiguration(_ network: MemoryNetwork) -> RelayConfiguration {
+    private func plainConfiguration() -> RelayConfiguration {
         RelayConfiguration(
             servers: .fixed([ServerAddress(host: "memory")]), user: MemoryNetwork.user,
             namespace: MemoryNetwork.namespace, followsNetwork: false, dialTimeout: .seconds(60),
@@ -63,21 +67,20 @@ struct LifecycleClientTests {
     }
 
     /// Lets the grace of the background pass.
-    private func passGrace(_ network: MemoryNetwork) async throws {
+    private func passGrace() async throws {
         try await eventually("the grace") { network.time.waits.contains(LifecyclePolicy.shortestGrace) }
         network.time.advance(by: LifecyclePolicy.shortestGrace)
     }
 
     @Test("B21 B26 the application's background disconnects")
     func appBackgroundDisconnects() async throws {
-        let network = try MemoryNetwork()
         let center = NotificationCenter()
         let hides = Notification.Name("test.didEnterBackground")
         let client = try await network.connected(
-            configuration(network, NotificationSource(center, [hides: .background])))
+            configuration(NotificationSource(center, [hides: .background])))
         #expect(SupabaseStatus(client.status) == .connected)
         center.post(name: hides, object: nil)
-        try await passGrace(network)
+        try await passGrace()
         try await client.state(is: .suspended)
         #expect(SupabaseStatus(client.status) == .disconnected && client.status.reason == .backgrounded)
         try await eventually("the end of the connection") { network.server.connections == 0 }
@@ -86,16 +89,15 @@ struct LifecycleClientTests {
 
     @Test("B21 B26 the application's foreground reconnects, and what was said meanwhile comes once")
     func appForegroundReconnects() async throws {
-        let network = try MemoryNetwork()
         let signal = TestSignal()
-        var configuration = plainConfiguration(network)
+        var configuration = plainConfiguration()
         configuration.handleAppLifecycle = true
         configuration.lifecycleSources = { [signal] }
         let client = try await network.connected(configuration)
         let heard = Heard(try await client.messages(topic: "chat.room"))
         try await heard.wait(for: "live")
         signal.tell(.background)
-        try await passGrace(network)
+        try await passGrace()
         try await client.state(is: .suspended)
         try network.store("while away")
         signal.tell(.foreground)
@@ -107,7 +109,6 @@ struct LifecycleClientTests {
 
     @Test("B26 without `handleAppLifecycle` no signal is made, and `setAppStateActive` works all the same")
     func notHandled() async throws {
-        let network = try MemoryNetwork()
         let made = NIOLockedValueBox(0)
         var configuration = network.configuration(lifecycle: .immediate)
         configuration.lifecycleSources = {
@@ -116,7 +117,7 @@ struct LifecycleClientTests {
         }
         let client = try await network.connected(configuration)
         await client.setAppStateActive(false)
-        try await passGrace(network)
+        try await passGrace()
         try await client.state(is: .suspended)
         await client.setAppStateActive(true)
         try await client.state(is: .connected)
@@ -126,9 +127,8 @@ struct LifecycleClientTests {
 
     @Test("B26 `setAppStateActive` and a signal speak of the same foreground: the last word counts")
     func bothWays() async throws {
-        let network = try MemoryNetwork()
         let signal = TestSignal()
-        let client = try await network.connected(configuration(network, signal))
+        let client = try await network.connected(configuration(signal))
         signal.tell(.background)
         try await eventually("the grace") { network.time.waits.contains(LifecyclePolicy.shortestGrace) }
         await client.setAppStateActive(true)
@@ -140,9 +140,8 @@ struct LifecycleClientTests {
 
     @Test("B26 a signal keeps no client alive, and ends with it")
     func released() async throws {
-        let network = try MemoryNetwork()
         let signal = TestSignal()
-        var client: RelayClient? = try await network.connected(configuration(network, signal))
+        var client: RelayClient? = try await network.connected(configuration(signal))
         #expect(client?.status.state == .connected)
         client = nil
         try await eventually("the end of the signal") { signal.hasEnded }
@@ -152,9 +151,8 @@ struct LifecycleClientTests {
 
     @Test("B26 B28 the article's example rests while nobody uses the program, and follows for a view")
     func example() async throws {
-        let network = try MemoryNetwork()
         let idle = IdleSource(after: .seconds(600), clock: network.time)
-        var configuration = plainConfiguration(network)
+        var configuration = plainConfiguration()
         restWhenIdle(&configuration, idle)
         let client = try await network.connected(configuration)
         let (view, shows) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))
@@ -182,7 +180,6 @@ struct LifecycleClientTests {
 
     @Test("B22 a stop during a dial abandons it, and the foreground takes it up")
     func whileConnecting() async throws {
-        let network = try MemoryNetwork()
         network.server.setSilent(true)
         let client = network.client(network.configuration(lifecycle: .rongcloud))
         await client.beginConnecting()
@@ -199,19 +196,18 @@ struct LifecycleClientTests {
     }
 
     /// A client that waits a minute for its next attempt.
-    private func inAnOutage() async throws -> (MemoryNetwork, RelayClient) {
-        let network = try MemoryNetwork()
+    private func inAnOutage() async throws -> RelayClient {
         let slow = ReconnectPolicy(schedule: [.seconds(60)])
         let client = try await network.connected(network.configuration(reconnect: slow, lifecycle: .rongcloud))
         network.server.refuseDials(with: NATSError.connectionRefused("memory"))
         network.server.disconnectAll()
         try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
-        return (network, client)
+        return client
     }
 
     @Test("B23 a stop during an outage ends the attempts, and the foreground tries at once with the schedule anew")
     func whileReconnecting() async throws {
-        let (network, client) = try await inAnOutage()
+        let client = try await inAnOutage()
         await client.lifecycleChanged(.stopping)
         try await eventually("no timer") { network.time.untilNext == nil }
         let dials = network.server.dials
@@ -226,7 +222,7 @@ struct LifecycleClientTests {
 
     @Test("B23 a return that is too quick for a look at the connection tries at once as well, in an outage")
     func quickReturnWhileReconnecting() async throws {
-        let (network, client) = try await inAnOutage()
+        let client = try await inAnOutage()
         // As far as attempts keep apart, and less than the shortest grace.
         network.time.advance(by: .milliseconds(500))
         // Whoever is here already does not return.
@@ -241,7 +237,6 @@ struct LifecycleClientTests {
 
     @Test("B24 a stop during `close` changes nothing, and what was closed stays so in the foreground")
     func whileClosing() async throws {
-        let network = try MemoryNetwork()
         let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
         async let closing: Void = client.close()
         await client.lifecycleChanged(.stopping)
@@ -253,7 +248,6 @@ struct LifecycleClientTests {
 
     @Test("B27 when `lifecycleChanged(.stopping)` returns, the connection has said what it had to say and is closed")
     func stopping() async throws {
-        let network = try MemoryNetwork()
         try network.server.createBucket(PresenceEntry.bucket)
         let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
         try await client.appear(in: ["chat.room"])
@@ -272,9 +266,8 @@ struct LifecycleClientTests {
 
     @Test("B25 at a return a short sleep replaces nothing, and one beyond the server's patience the connection at once")
     func sleep() async throws {
-        let network = try MemoryNetwork()
         let signal = TestSignal()
-        let configuration = self.configuration(network, signal, .rongcloud)
+        let configuration = self.configuration(signal, .rongcloud)
         let client = try await network.connected(configuration)
         signal.hide(.woke(after: .seconds(30)))
         await client.setAppStateActive(true)
@@ -293,7 +286,6 @@ struct LifecycleClientTests {
         "B25 a clock that jumps by an hour has the connection replaced before another second, asleep as well as stopped",
         arguments: [true, false])
     func clockJump(isAsleep: Bool) async throws {
-        let network = try MemoryNetwork()
         let (time, start, awake) = (network.time, network.time.now, SuspendingClock.now)
         var configuration = network.configuration(lifecycle: .rongcloud)
         configuration.handleAppLifecycle = true
@@ -329,7 +321,6 @@ struct LifecycleClientTests {
 
     @Test("B25 a look that is late by less than the server's patience replaces nothing")
     func late() async throws {
-        let network = try MemoryNetwork()
         var configuration = network.configuration(lifecycle: .rongcloud)
         configuration.handleAppLifecycle = true
         configuration.lifecycleSources = { [SleepSource { nil }] }
@@ -345,11 +336,10 @@ struct LifecycleClientTests {
 
     @Test("B21 suspended means silent: no connection, no timer, nobody shown as here, and what is written waits")
     func silent() async throws {
-        let network = try MemoryNetwork()
         try network.server.createBucket(PresenceEntry.bucket)
         let folder = try TemporaryDirectory("silent")
         let signal = TestSignal()
-        var configuration = self.configuration(network, signal, .rongcloud)
+        var configuration = self.configuration(signal, .rongcloud)
         configuration.store = .file(folder.path("alice.sqlite"))
         configuration.idleTimeout = .seconds(50)
         let client = try await network.connected(configuration)

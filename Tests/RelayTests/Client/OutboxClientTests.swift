@@ -7,6 +7,10 @@ import Testing
 
 @Suite("Client: the outbox, over a network in memory", .realProcesses)
 struct OutboxClientTests {
+    private let network: MemoryNetwork
+
+    init() throws { network = try MemoryNetwork() }
+
     /// So slow that the second message never leaves.
     private static let pacing = OutboxPacing(messages: 1, per: .seconds(600))
 
@@ -18,7 +22,6 @@ struct OutboxClientTests {
 
     @Test("B13 a message taken back while the outbox is flushed does not hold up the reconnection")
     func cancelledDuringFlush() async throws {
-        let network = try MemoryNetwork()
         let client = try await network.connected(network.configuration(outbox: Self.paced()))
         await client.setReachable(false)
         let first = try await client.enqueue(topic: "chat.room", message: "first")
@@ -33,7 +36,6 @@ struct OutboxClientTests {
 
     @Test("B13 B31 an old message that is dropped while the outbox is flushed does not hold up the reconnection")
     func droppedDuringFlush() async throws {
-        let network = try MemoryNetwork()
         let policy = Self.paced(OutboxPolicy(maximumMessages: 1, overflow: .dropOldest))
         let client = try await network.connected(network.configuration(outbox: policy))
         _ = try await client.send(topic: "chat.room", message: "uses up the allowance", timeout: .seconds(60))
@@ -49,7 +51,7 @@ struct OutboxClientTests {
 
     @Test("B29 a second publish under the same identifier is refused and leaves the first one its receipt")
     func repeatedIdentifier() async throws {
-        let (network, client) = try await MemoryNetwork.connected()
+        let client = try await network.connected()
         await client.setReachable(false)
         let first = try await client.enqueue(topic: "chat.room", message: "x", id: "same")
         await #expect(throws: RelayError.self) {
@@ -63,7 +65,7 @@ struct OutboxClientTests {
 
     @Test("B29 a topic whose stream is away for a moment keeps its messages")
     func streamAway() async throws {
-        let (network, client) = try await MemoryNetwork.connected()
+        let client = try await network.connected()
         network.server.deleteStream("test_stream")
         let news = Gathered(client.publishes)
         let pending = try await client.enqueue(topic: "chat.room", message: "patience")
@@ -83,7 +85,6 @@ struct OutboxClientTests {
             NATSError.tls("broken"), .authorization(.violation), .protocolViolation("nonsense"), .timeout("login"),
         ])
     func failureOfTheConnection(_ error: NATSError) async throws {
-        let network = try MemoryNetwork()
         let outbox = OutboxPolicy(discardsOnClose: false)
         let client = try await network.connected(network.configuration(outbox: outbox))
         network.server.setSilent(true)
@@ -105,7 +106,6 @@ struct OutboxClientTests {
 
     @Test("B32 what was sent just before close is stored")
     func closeAfterSending() async throws {
-        let network = try MemoryNetwork()
         for round in 1...5 {
             let client = try await network.connected()
             // The time of a busy machine.
@@ -118,7 +118,6 @@ struct OutboxClientTests {
 
     @Test("B29 B32 close ends what waits, also after the session has ended for another reason")
     func closeAfterBan() async throws {
-        let network = try MemoryNetwork()
         let client = try await network.connected(network.configuration(outbox: Self.paced()))
         let news = Gathered(client.publishes)
         _ = try await client.send(topic: "chat.room", message: "uses up the minutes", timeout: .seconds(60))
@@ -139,7 +138,6 @@ struct OutboxClientTests {
 
     @Test("B32 a new connection that is asked for keeps what waits")
     func reconnectKeepsTheQueue() async throws {
-        let network = try MemoryNetwork()
         let client = try await network.connected(network.configuration(outbox: Self.paced()))
         _ = try await client.send(topic: "chat.room", message: "uses up the minutes", timeout: .seconds(60))
         let waiting = try await client.enqueue(topic: "chat.room", message: "waits")

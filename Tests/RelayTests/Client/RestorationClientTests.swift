@@ -8,10 +8,14 @@ import Testing
 /// What comes between a login and the connection that counts.
 @Suite("Client: bringing a connection back, over a network in memory", .realProcesses)
 struct RestorationClientTests {
+    private let network: MemoryNetwork
+
+    init() throws { network = try MemoryNetwork() }
+
     private static let question = "accounts.user.get_namespace"
 
     /// What a client has that is to ask the network for its names.
-    private func asking(_ network: MemoryNetwork, _ servers: [String]) throws -> RelayConfiguration {
+    private func asking(_ servers: [String]) throws -> RelayConfiguration {
         var configuration = network.configuration(credentials: try UserToken.credentials())
         configuration.servers = .fixed(servers.map { ServerAddress(host: $0) })
         configuration.namespace = nil
@@ -25,7 +29,6 @@ struct RestorationClientTests {
 
     @Test("B14 a server that takes logins and cannot serve is left for the next one")
     func serverWithoutService() async throws {
-        let network = try MemoryNetwork()
         let broken = MemoryServer()
         broken.service(Self.question) { _ in Array(#"{"status":"NOT_YET"}"#.utf8) }
         network.server.service(Self.question) { _ in Self.names() }
@@ -35,7 +38,7 @@ struct RestorationClientTests {
                 return try await server.connect(address, options)
             },
             clock: network.time)
-        let client = RelayClient(configuration: try asking(network, ["broken", "memory"]), surroundings: surroundings)
+        let client = RelayClient(configuration: try asking(["broken", "memory"]), surroundings: surroundings)
         await client.beginConnecting()
         try await network.attemptNow(client)
         try await client.state(is: .connected)
@@ -46,11 +49,10 @@ struct RestorationClientTests {
 
     @Test("B66: a client whose question for the names is answered with \"busy\" takes those it knows")
     func busyService() async throws {
-        let network = try MemoryNetwork()
         network.server.service(Self.question) { _ in
             Array(#"{"status":"NAMESPACE_RETRIEVE_FAILURE","busy":true}"#.utf8)
         }
-        var configuration = try asking(network, ["memory"])
+        var configuration = try asking(["memory"])
         configuration.rememberedNamespace = .init(name: "other", hash: "other")
         let client = try await network.connected(configuration)
         #expect(await client.namespace?.hash == "other")
@@ -59,7 +61,6 @@ struct RestorationClientTests {
 
     @Test("B10 a discovery of servers that never ends is given up, and tried again")
     func endlessDiscovery() async throws {
-        let network = try MemoryNetwork()
         let searches = Collected()
         let stuck = Completion<Void>()
         var configuration = network.configuration()
@@ -85,8 +86,7 @@ struct RestorationClientTests {
         "Whoever comes while no service tells the network's names goes by those that were given, and else by the service"
     )
     func rememberedNames() async throws {
-        let network = try MemoryNetwork()
-        var configuration = try asking(network, ["memory"])
+        var configuration = try asking(["memory"])
         configuration.rememberedNamespace = .init(name: "other", hash: "other")
         let first = try await network.connected(configuration)
         #expect(await first.namespace?.hash == "other" && network.server.received.contains(Self.question))
@@ -101,10 +101,9 @@ struct RestorationClientTests {
         "A network that lets batches through is believed, and of any other pages are read by consumers",
         arguments: [true, false])
     func batches(areSaid: Bool) async throws {
-        let network = try MemoryNetwork()
         network.server.info.version = "2.12.0"
         network.server.service(Self.question) { _ in Self.names(areSaid ? #","batches":true"# : "") }
-        let client = try await network.connected(asking(network, ["memory"]))
+        let client = try await network.connected(asking(["memory"]))
         try network.postLetter("hello")
         #expect(try await client.listMessages().items.map(\.message) == ["hello"])
         let asked = network.server.received
@@ -118,13 +117,12 @@ struct RestorationClientTests {
     @Test(
         "B38 a user who may not ask about the stream hears from the network that it was made anew, and goes on with it")
     func streamMadeAnewUnasked() async throws {
-        let network = try MemoryNetwork()
         let created = NIOLockedValueBox<UInt64>(1)
         network.server.service(Self.question) { _ in
             let moment = created.withLockedValue { $0 }
             return Self.names(#","topics":["chat.>"],"created":\#(moment)"#)
         }
-        let client = try await network.connected(try asking(network, ["memory"]))
+        let client = try await network.connected(try asking(["memory"]))
         let heard = Heard(try await client.messages(topic: "chat.room"))
         try await heard.wait(for: "live")
         for number in 1...3 { try network.store("old \(number)") }

@@ -8,6 +8,10 @@ import Testing
 /// Credentials that come while others are being asked for.
 @Suite("Client: token providers", .realProcesses)
 struct TokenProviderClientTests {
+    private let network: MemoryNetwork
+
+    init() throws { network = try MemoryNetwork() }
+
     /// A provider whose answers come when the test gives them, whether or not anybody still waits.
     private final class Desk: Sendable {
         private let requests = NIOLockedValueBox<[Completion<RelayCredentials?>]>([])
@@ -32,7 +36,6 @@ struct TokenProviderClientTests {
 
     @Test("B5 B7 a provider's late answer replaces no newer credentials", arguments: [true, false])
     func lateAnswer(isFirst: Bool) async throws {
-        let network = try MemoryNetwork()
         let desk = Desk()
         let start = isFirst ? nil : try UserToken.credentials(expires: 1)
         let client = network.client(with: .provided(startingWith: start) { try await desk.ask() })
@@ -51,7 +54,6 @@ struct TokenProviderClientTests {
 
     @Test("B5 a provider is asked once, however many sessions wait for its answer")
     func singleFlight() async throws {
-        let network = try MemoryNetwork()
         let desk = Desk()
         let client = network.client(with: .provided { try await desk.ask() })
         let first = Task { try await client.connect() }
@@ -74,7 +76,6 @@ struct TokenProviderClientTests {
 
     @Test("B5 a provider that comes during a session is asked in it")
     func givenDuringSession() async throws {
-        let network = try MemoryNetwork()
         let desk = Desk()
         let client = try network.client(with: UserToken.credentials())
         try await client.connect()
@@ -90,7 +91,6 @@ struct TokenProviderClientTests {
 
     @Test("B7 a renewal that names another user ends the session and changes nothing")
     func otherUser() async throws {
-        let network = try MemoryNetwork()
         let desk = Desk()
         let expired = try UserToken.credentials(expires: 1)
         let client = network.client(with: .provided(startingWith: expired) { try await desk.ask() })
