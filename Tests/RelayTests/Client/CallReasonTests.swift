@@ -30,17 +30,29 @@ struct CallReasonTests {
         try await end(begin(client, token))
     }
 
-    @Test("B3 connect before prepare answers notInitialized, in every form")
-    func unprepared() async throws {
-        let pair = NKeyPair.generate(.user)
-        let token = try UserToken.text()
-        let client = try pair.withSeedText { seed throws(RelayError) in try RelayClient(apiKey: token, secret: seed) }
-        await #expect(throws: RelayError.notInitialized) { try await client.connect() }
-        #expect(try await rongCloud(client, token) == ["error 33001"])
+    /// Connects in Nexconn's way; the answer is the user and RongCloud's code.
+    private func nexconn(_ client: RelayClient, _ params: ConnectParams) -> Collected {
         let answers = Collected()
-        client.connect(params: ConnectParams(token: token), databaseOpenedHandler: nil) { user, error in
+        client.connect(params: params, databaseOpenedHandler: nil) { user, error in
             answers.add("\(user ?? "nobody") \(error.map { RongCloudCode($0).rawValue } ?? 0)")
         }
+        return answers
+    }
+
+    /// A client as RelayX's callers make one.
+    private func relayX(_ token: String) throws -> RelayClient {
+        try NKeyPair.generate(.user).withSeedText { seed throws(RelayError) in
+            try RelayClient(apiKey: token, secret: seed)
+        }
+    }
+
+    @Test("B3 connect before prepare answers notInitialized, in every form")
+    func unprepared() async throws {
+        let token = try UserToken.text()
+        let client = try relayX(token)
+        await #expect(throws: RelayError.notInitialized) { try await client.connect() }
+        #expect(try await rongCloud(client, token) == ["error 33001"])
+        let answers = nexconn(client, ConnectParams(token: token))
         try await eventually("an answer") { answers.all == ["nobody 33001"] }
         #expect(client.status.state == .initialized)
     }
@@ -61,6 +73,8 @@ struct CallReasonTests {
                 #expect(!words.contains("SUNOSEED") && !words.contains("no.jwt"))
             }
         }
+        #expect(throws: RelayError.self) { try RelayCredentials.accessToken(" \t\n") }
+        #expect(throws: RelayError.self) { try RelayCredentials.file("/nonexistent.creds") }
         let network = try MemoryNetwork()
         let client = network.client()
         #expect(try await rongCloud(client, "") == ["error 31004"])
@@ -70,18 +84,14 @@ struct CallReasonTests {
 
     @Test("B3 prepare knows its options and refuses others", arguments: ["debug", "servers", "retries"])
     func options(key: String) throws {
-        let pair = NKeyPair.generate(.user)
-        let token = try UserToken.text()
-        let client = try pair.withSeedText { seed throws(RelayError) in try RelayClient(apiKey: token, secret: seed) }
+        let client = try relayX(UserToken.text())
         #expect(throws: RelayError.self) { try client.prepare(staging: false, opts: [key: 7]) }
         try client.prepare(staging: true, opts: ["debug": true, "servers": ["nats://127.0.0.1:4333"]])
     }
 
     @Test("B14 B32 a client of RelayX's has its window and its queue, and no other policy")
     func relayXPresets() throws {
-        let pair = NKeyPair.generate(.user)
-        let token = try UserToken.text()
-        let client = try pair.withSeedText { seed throws(RelayError) in try RelayClient(apiKey: token, secret: seed) }
+        let client = try relayX(UserToken.text())
         let configuration = client.settings.withLockedValue(\.configuration)
         #expect(configuration.reconnect == .relayx && configuration.outbox == .relayx)
         #expect(configuration.user == MemoryNetwork.user)
@@ -95,10 +105,7 @@ struct CallReasonTests {
         let client = network.client(network.configuration(user: nil))
         let token = try UserToken.text(for: name)
         #expect(try await rongCloud(client, token) == ["error 33003"])
-        let answers = Collected()
-        client.connect(params: ConnectParams(token: token), databaseOpenedHandler: nil) { user, error in
-            answers.add("\(user ?? "nobody") \(error.map { RongCloudCode($0).rawValue } ?? 0)")
-        }
+        let answers = nexconn(client, ConnectParams(token: token))
         try await eventually("an answer") { answers.all == ["nobody 33003"] }
         #expect(network.server.dials == 0 && client.status.state == .initialized)
         // Where the application says who it is, the token need not.
@@ -114,10 +121,7 @@ struct CallReasonTests {
         let client = network.client(network.configuration(user: nil))
         let params = ConnectParams(token: try UserToken.text())
         params.timeout = 2
-        let answers = Collected()
-        client.connect(params: params, databaseOpenedHandler: nil) { user, error in
-            answers.add("\(user ?? "nobody") \(error.map { RongCloudCode($0).rawValue } ?? 0)")
-        }
+        let answers = nexconn(client, params)
         try await eventually("the attempt") { client.status.state == .connecting }
         network.time.advance(by: .milliseconds(1_999))
         #expect(client.status.state == .connecting && answers.all.isEmpty)

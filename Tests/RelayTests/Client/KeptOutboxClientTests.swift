@@ -142,39 +142,6 @@ struct KeptOutboxClientTests {
         #expect(try await kept.rows().isEmpty)
     }
 
-    @Test("B32 what is discarded waits for the person: it is listed, sent again or dropped")
-    func notSent() async throws {
-        let kept = try KeptOutbox()
-        let first = try await kept.network.connected(kept.configuration())
-        await first.setReachable(false)
-        let ids = try await kept.enqueue(["1", "2", "3"], first)
-        await first.close()
-
-        let second = kept.network.client(kept.configuration())
-        let listed = try await second.notSent()
-        #expect(listed.map(\.id) == ids && listed.map(\.text) == ["1", "2", "3"])
-        #expect(listed.allSatisfy { $0.reason == ConnectionReason.closedByUser.words && !$0.mayBeStored })
-        #expect(listed.allSatisfy { $0.destination == .topic("chat.room") })
-        // What cannot be sent goes on waiting.
-        await #expect(throws: RelayError.notConnected) { try await second.sendAgain(id: ids[1]) }
-        #expect(try await second.notSent() == listed)
-
-        try await second.connect()
-        #expect(kept.network.stored().isEmpty)
-        try await second.sendAgain(id: ids[2])
-        try await second.sendAgain(id: ids[0])
-        try await eventually("both") { kept.network.stored() == ["3", "1"] }
-        #expect(kept.storedIDs == [ids[2], ids[0]])
-        #expect(try await second.drop(ids: [ids[1]]) == [ids[1]])
-        let missing = RelayError.notFound("The unsent message \(ids[1])")
-        #expect(try await second.drop(ids: [ids[1]]).isEmpty)
-        await #expect(throws: missing) { try await second.sendAgain(id: ids[1]) }
-        #expect(try await second.notSent().isEmpty)
-        try await eventually("their ends") { second.queuedCount == 0 }
-        await second.close()
-        #expect(try await kept.rows().isEmpty)
-    }
-
     @Test("B32 what is refused for its size is kept with the latest reason, and is sent where more is taken")
     func tooLong() async throws {
         let kept = try KeptOutbox()

@@ -7,61 +7,6 @@ import Testing
 
 @Suite("Client: the postbox, over a network in memory", .realProcesses)
 struct PostboxClientTests {
-    @Test("B45 a server that takes no filter for a disabled postbox has its letters listed all the same")
-    func refusedFilter() async throws {
-        let (network, client) = try await MemoryNetwork.connected()
-        for number in 1...5 { try network.postLetter("\(number)", postbox: number % 2 == 0 ? "work" : "personal") }
-        let create = "$JS.API.CONSUMER.CREATE.PB_alice."
-        let refusal = JetStreamFailure(
-            code: 400, errorCode: 10_093, text: "consumer filter subject is not a valid subset of the interest subjects"
-        )
-        network.server.fail(subjectPrefix: create, suffix: ".postbox.alice.work.*", with: .refusal(refusal))
-        for (order, texts) in [(LetterOrder.oldestFirst, ["2", "4"]), (.newestFirst, ["4", "2"])] {
-            let page = try await client.listMessages(limit: 5, postbox: "work", order: order)
-            #expect(page.items.map(\.message) == texts)
-        }
-        await client.close()
-    }
-
-    @Test(
-        "B45 newer servers give a page of letters in one answer, and older ones by a consumer, with the same letters",
-        arguments: ["2.9.25", "2.12.0"])
-    func batches(serverVersion: String) async throws {
-        let network = try MemoryNetwork()
-        network.server.info.version = serverVersion
-        var configuration = network.configuration()
-        configuration.namespace?.readsBatches = true
-        let client = try await network.connected(configuration)
-        for number in 1...9 { try network.postLetter("\(number)", postbox: number % 3 == 0 ? "work" : "personal") }
-        // Whatever a sender writes where the server writes a letter's place.
-        try network.server.store(
-            "postbox.alice.personal.mallory", Array("10".utf8),
-            headers: ["Nats-Sequence": "1", "Nats-Num-Pending": "0", "Nats-Last-Sequence": "0"])
-        var texts: [String] = []
-        var token: String?
-        repeat {
-            let page = try await client.listMessages(limit: 4, nextToken: token)
-            texts += page.items.map(\.message)
-            token = page.nextToken
-        } while token != nil
-        #expect(texts == (1...10).map(String.init))
-        let work = try await client.listMessages(limit: 9, postbox: "work")
-        #expect(work.items.map(\.message) == ["3", "6", "9"])
-        let asked = network.server.received
-        let (consumers, batches) = (
-            asked.count { $0.hasPrefix("$JS.API.CONSUMER.CREATE.PB_alice.") },
-            asked.count { $0 == "$JS.API.DIRECT.GET.PB_alice" }
-        )
-        if serverVersion == "2.12.0" {
-            #expect(consumers == 0 && batches == 4)
-        } else {
-            #expect(consumers == 4 && batches == 0)
-        }
-        let newest = try await client.listMessages(limit: 2, postbox: nil, order: .newestFirst)
-        #expect(newest.items.map(\.message) == ["10", "9"])
-        await client.close()
-    }
-
     @Test("B45 B50 an id or a token of a postbox that was made anew finds nothing instead of another letter")
     func staleIDs() async throws {
         let (network, client) = try await MemoryNetwork.connected()

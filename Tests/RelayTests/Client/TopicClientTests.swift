@@ -228,6 +228,7 @@ struct TopicClientTests {
         #expect(try await client.on(topic: "chat.room", listener: listener))
         _ = try await client.send(topic: "chat.room", message: "again", timeout: .seconds(60))
         try await eventually("a message") { listener.heard.all == ["again"] }
+        #expect(try await client.on(topic: "chat.room", listener: TextListener()) == false)
         #expect(await client.off(topic: "chat.room"))
         #expect(await client.off(topic: "chat.room") == false)
         await client.close()

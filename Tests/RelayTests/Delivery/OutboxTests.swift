@@ -24,9 +24,9 @@ import Testing
     }
 
     private func submit(
-        _ delivery: inout Delivery, _ message: OutboxMessage, isKeptFirst: Bool = false, after time: Duration = .zero
+        _ delivery: inout Delivery, _ message: OutboxMessage, after time: Duration = .zero
     ) throws -> [String] {
-        let actions = try delivery.submit(message, isKeptFirst: isKeptFirst, at: now + time)
+        let actions = try delivery.submit(message, at: now + time)
         #expect(ends(actions).isEmpty, "nothing gives way")
         return sent(actions)
     }
@@ -287,30 +287,6 @@ import Testing
 
         delivery = try filled(["1"], policy: OutboxPolicy(discardsOnClose: false))
         #expect(delivery.sessionEnded(.closedByUser).isEmpty && delivery.count == 1)
-    }
-
-    @Test("B32: what the disk does not have yet holds back what is behind it, and leaves in order when it has it")
-    func keptFirst() throws {
-        var delivery = try trusting([])
-        for message in [message("1"), message("2"), message("x", "other")] {
-            #expect(try submit(&delivery, message, isKeptFirst: true).isEmpty)
-        }
-        #expect(look(&delivery).isEmpty && delivery.state(of: "1") == .queued && delivery.queuedCount == 3)
-        // The write that is over had the first alone.
-        let written = delivery.nextNumber - 2
-        #expect(delivery.kept(before: written, leaves: true, at: now) == [.send(message("1"))])
-        #expect(ends(delivery.cancel(id: "2", at: now)).map(\.id) == ["2"])
-        #expect(delivery.kept(before: .max, leaves: true, at: now) == [.send(message("x", "other"))])
-        #expect(try submit(&delivery, message("3")) == ["3"])
-    }
-
-    @Test("B32: an outbox opens when the disk has it that what waits may have left")
-    func openedWhenKept() throws {
-        var delivery = try filled(["1"])
-        #expect(delivery.opened(tellsOfRecipients: true, isKeptFirst: true, at: now).isEmpty && !delivery.isFlushed)
-        #expect(delivery.kept(before: .max, leaves: false, at: now).isEmpty)
-        #expect(look(&delivery).isEmpty)
-        #expect(delivery.kept(before: .max, leaves: true, at: now) == [.send(message("1"))])
     }
 
     @Test("A waiting message can be taken back; one under way cannot")

@@ -62,22 +62,4 @@ struct ControlMessageTests {
         #expect(altered != text)
         #expect(try read(Array(altered.utf8)).kind == .signedInElsewhere)
     }
-
-    @Test("a proof carries an identifier of its own")
-    func identifiers() throws {
-        let issuers = [account.publicKey.text]
-        let one = try message.encoded(for: "alice", signedBy: account, at: 1_000)
-        let other = try message.encoded(for: "alice", signedBy: account, at: 1_001)
-        let first = try ControlMessage.verified(one, for: "alice", trusting: issuers, at: 1_000).proof
-        #expect(try ControlMessage.verified(one, for: "alice", trusting: issuers, at: 1_000).proof == first)
-        #expect(try ControlMessage.verified(other, for: "alice", trusting: issuers, at: 1_000).proof != first)
-    }
-
-    @Test("codes of RongCloud and Nexconn mean their causes")
-    func codes() {
-        #expect(ControlMessage(kind: .code(31_008)).connectionReason == .appBlocked(nil))
-        #expect(ControlMessage(kind: .code(31_029)).connectionReason == .deactivated(nil))
-        #expect(ControlMessage(kind: .code(19)).connectionReason == .deactivated(nil))
-        #expect(ControlMessage(kind: .code(4_711)).connectionReason == .unknown(4_711))
-    }
 }

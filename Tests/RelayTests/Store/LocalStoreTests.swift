@@ -26,23 +26,6 @@ struct LocalStoreTests {
         #expect(try LocalStore.open(path).opening.isRecreated == false)
     }
 
-    @Test(
-        "B9 a damaged store is put aside whole and made anew",
-        arguments: [
-            "no database at all, but long enough to be taken for one: " + String(repeating: "x", count: 4_096),
-            "SQLite format 3\0" + String(repeating: "\u{1}", count: 4_096),
-        ])
-    func damaged(content: String) throws {
-        let folder = try TemporaryDirectory()
-        let path = folder.url.path + "/alice.sqlite"
-        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
-        #expect(try LocalStore.open(path).opening.isRecreated)
-        let aside = try #require(asideNames(folder).first)
-        #expect(aside.wholeMatch(of: /alice\.sqlite\.damaged-\d{4}-\d\d-\d\d/) != nil)
-        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path(aside))) == Data(content.utf8))
-        #expect(try LocalStore.open(path).opening.isRecreated == false)
-    }
-
     @Test("B9 a store that is damaged again leaves what was put aside before")
     func damagedAgain() async throws {
         let fixture = try StoreFixture()

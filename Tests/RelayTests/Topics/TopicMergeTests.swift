@@ -44,21 +44,6 @@ import Testing
         return merge
     }
 
-    @Test("B38: stored messages of several topics come in the stream's order, however late a topic answers")
-    func stored() {
-        var merge = TopicMerge(sources: 3, mayRepeat: false, at: start)
-        merge.receive(Self.messages(2, 5, 8), from: 0, at: start)
-        merge.receive(Self.messages(3, 6), from: 1, at: start)
-        let early = start + .seconds(29)
-        #expect(merge.release(at: early) == [])
-        merge.receive([.live(through: 8)], from: 2, at: early)
-        #expect(Self.sequences(merge.release(at: early)) == [2, 3, 5, 6])
-        #expect(merge.wakeUp == start + .seconds(30))
-        merge.receive([.live(through: 8)], from: 1, at: early)
-        #expect(Self.sequences(merge.release(at: early)) == [8])
-        #expect(merge.wakeUp == nil)
-    }
-
     @Test("A message that cannot be read has its place in the order too")
     func unreadable() {
         var merge = live(2, through: 0, mayRepeat: true)

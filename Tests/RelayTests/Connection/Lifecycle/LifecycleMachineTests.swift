@@ -16,16 +16,23 @@ struct LifecycleMachineTests {
         case asleep(Int)
         /// A timer rings late, though it was cancelled meanwhile.
         case lateTimer
+        /// The last subscription ends, or something needs the connection: a new one, or a line to send.
+        case unfollowed, followed, sends
+        /// So many seconds pass in which something else needs the connection.
+        case busy(Double)
+        /// The connection rests for another reason, and comes back, with a subscription or without.
+        case suspended
+        case resumed(isFollowed: Bool)
     }
 
     /// Carries out the machine's actions on paper.
     private struct Driver {
         var machine: LifecycleMachine
         var now = ContinuousClock.now
-        var timer: (id: LifecycleMachine.TimerID, at: ContinuousClock.Instant)?
+        var timers: [LifecycleMachine.TimerID: ContinuousClock.Instant] = [:]
         var calls: [LifecycleMachine.Action] = []
 
-        init(_ policy: LifecyclePolicy) { machine = LifecycleMachine(policy: policy) }
+        init(_ policy: LifecyclePolicy) { machine = LifecycleMachine(policy: policy, idleTimeout: .seconds(50)) }
 
         mutating func take(_ step: Step) {
             switch step {
@@ -40,25 +47,31 @@ struct LifecycleMachineTests {
             case .wait(let seconds): advance(.seconds(seconds))
             case .asleep(let seconds): now += .seconds(seconds)
             case .lateTimer: handle(.timerFired(.grace))
+            case .unfollowed: handle(.subscriptionsEnded)
+            case .followed: handle(.needed(isFollowed: true))
+            case .sends: handle(.needed(isFollowed: false))
+            case .busy(let seconds): advance(.seconds(seconds), isNeeded: true)
+            case .suspended: handle(.connectionSuspended)
+            case .resumed(let isFollowed): handle(.connectionResumed(isFollowed: isFollowed))
             }
         }
 
         private mutating func handle(_ event: LifecycleMachine.Event) {
             for action in machine.handle(event, at: now) {
                 switch action {
-                case .startTimer(let id, let moment): timer = (id, moment)
-                case .cancelTimer(let id): if timer?.id == id { timer = nil }
+                case .startTimer(let id, let moment): timers[id] = moment
+                case .cancelTimer(let id): timers[id] = nil
                 case .suspend, .rest, .resume, .probe, .replace: calls.append(action)
                 }
             }
         }
 
-        private mutating func advance(_ duration: Duration) {
+        private mutating func advance(_ duration: Duration, isNeeded: Bool = false) {
             let end = now + duration
-            if let (id, moment) = timer, moment <= end {
+            while let (id, moment) = timers.min(by: { $0.value < $1.value }), moment <= end {
                 now = moment
-                timer = nil
-                handle(.timerFired(id))
+                timers[id] = nil
+                handle(.timerFired(id, isNeeded: isNeeded))
             }
             now = end
         }
@@ -113,27 +126,60 @@ struct LifecycleMachineTests {
         (.ignore, [.connect, .background, .wait(60), .foreground, .wait(1), .probe], [.probe, .probe]),
     ]
 
-    @Test("B21 B24 B25 B27: a life of signals leads to these acts, and to no others", arguments: lives)
+    /// For connections that rest when nobody has needed them for fifty seconds.
+    static let rests: [(LifecyclePolicy, [Step], [LifecycleMachine.Action])] = [
+        (.ignore, [.connect, .unfollowed, .wait(49)], []),
+        (.ignore, [.connect, .unfollowed, .wait(50), .unfollowed, .wait(50)], [.rest]),
+        // Whoever needs it brings it back, once.
+        (.ignore, [.connect, .unfollowed, .wait(50), .followed, .followed, .wait(600)], [.rest, .resume]),
+        // A new subscription stops the clock, and the end of that one starts it anew.
+        (.ignore, [.connect, .unfollowed, .followed, .wait(600)], []),
+        (.ignore, [.connect, .unfollowed, .followed, .wait(20), .unfollowed, .wait(49)], []),
+        // What is sent without a subscription is waited for, and then the connection rests again.
+        (.ignore, [.connect, .unfollowed, .wait(30), .sends, .wait(49)], []),
+        (.ignore, [.connect, .unfollowed, .wait(30), .sends, .wait(50)], [.rest]),
+        (.ignore, [.connect, .unfollowed, .wait(50), .sends, .wait(50)], [.rest, .resume, .rest]),
+        // A client that has followed nothing in its session is left alone.
+        (.ignore, [.connect, .sends, .wait(600)], []),
+        // So is one that something else needs, for as long as that does.
+        (.ignore, [.connect, .unfollowed, .busy(60), .wait(39)], []),
+        (.ignore, [.connect, .unfollowed, .busy(60), .wait(40)], [.rest]),
+        // The end of the session ends the wait, and without one nothing is waited for.
+        (.ignore, [.connect, .unfollowed, .disconnect, .wait(600)], []),
+        (.ignore, [.connect, .unfollowed, .disconnect, .unfollowed, .wait(600)], []),
+        // A wait that was put off begins anew, and only where nothing is followed.
+        (.ignore, [.connect, .unfollowed, .suspended, .wait(600)], []),
+        (.ignore, [.connect, .unfollowed, .suspended, .resumed(isFollowed: true), .wait(600)], []),
+        (.ignore, [.connect, .unfollowed, .suspended, .wait(600), .resumed(isFollowed: false), .wait(50)], [.rest]),
+        // A connection that rests is woken by no signal and no return to the foreground.
+        (.ignore, [.connect, .unfollowed, .wait(50), .probe, .woke(after: 600)], [.rest]),
+        (
+            .immediate, [.connect, .unfollowed, .wait(50), .background, .wait(1), .foreground, .followed],
+            [.rest, .suspend, .resume]
+        ),
+    ]
+
+    @Test(
+        "B21 B24 B25 B27 B42: a life of signals and subscriptions leads to these acts alone", arguments: lives + rests)
     func life(_ policy: LifecyclePolicy, _ steps: [Step], _ calls: [LifecycleMachine.Action]) {
         var driver = Driver(policy)
         for step in steps { driver.take(step) }
         #expect(driver.calls == calls)
     }
 
-    @Test("B42: a connection that rests because nobody needs it is woken by no return to the foreground")
-    func idle() {
+    @Test("B42: nothing rests where no time is configured, and a return lasts until it is known what became of it")
+    func rest() {
         let now = ContinuousClock.now
-        var machine = LifecycleMachine(policy: .immediate, idleTimeout: .seconds(50))
+        var machine = LifecycleMachine(policy: .ignore)
+        for event in [LifecycleMachine.Event.userConnected, .subscriptionsEnded, .needed(isFollowed: false)] {
+            #expect(machine.handle(event, at: now).isEmpty)
+        }
+        machine = LifecycleMachine(policy: .ignore, idleTimeout: .seconds(50))
         for event in [LifecycleMachine.Event.userConnected, .subscriptionsEnded] { _ = machine.handle(event, at: now) }
         let end = now + .seconds(50)
-        #expect(machine.handle(.timerFired(.idle), at: end) == [.rest])
-        for event in [LifecycleMachine.Event.signal(.probe), .signal(.woke(after: .seconds(600)))] {
-            #expect(machine.handle(event, at: end).isEmpty)
-        }
-        _ = machine.handle(.signal(.background), at: end)
-        #expect(machine.handle(.timerFired(.grace), at: end + .seconds(1)) == [.suspend])
-        #expect(machine.handle(.signal(.foreground), at: end + .seconds(9)).isEmpty)
-        #expect(machine.handle(.needed(isFollowed: true), at: end + .seconds(9)) == [.resume])
+        #expect(machine.handle(.timerFired(.idle), at: end) == [.rest] && machine.isIdle)
+        #expect(machine.handle(.needed(isFollowed: true), at: end) == [.resume] && machine.isReturning)
+        #expect(machine.handle(.returned, at: end).isEmpty && !machine.isReturning && !machine.isIdle)
     }
 
     @Test("B25: each action means to the connection what its events say")
