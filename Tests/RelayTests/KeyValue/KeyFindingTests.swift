@@ -105,8 +105,7 @@ struct KeyFindingTests {
     @Test("B52: a look without an answer is repeated after a moment")
     func noAnswer() throws {
         var delivery = try opened()
-        let actions = delivery.keyLookedUp(id: "1", .failed, at: now)
-        #expect(actions.first == .tell(PublishNews(id: "1", state: .queued)))
+        #expect(delivery.keyLookedUp(id: "1", .failed, at: now).first == .tell(PublishNews(id: "1", state: .queued)))
         let again = delivery.moment(at: now + .milliseconds(250))
         #expect(again == [.lookUpKey(.init(message: message(), newestBefore: nil), key: "a")])
     }

@@ -37,11 +37,9 @@ struct LetterPageTests {
         }
         // One more than are wanted tells where the next page begins.
         for limit in [1, 100] {
-            let page = try LetterPage(limit: limit, nextToken: nil, postbox: nil)
-            #expect(page.missingMessages == limit + 1)
+            #expect(try LetterPage(limit: limit, nextToken: nil, postbox: nil).missingMessages == limit + 1)
         }
-        let single = try LetterPage(limit: nil, nextToken: nil, postbox: nil)
-        #expect(single.missingMessages == 2)
+        #expect(try LetterPage(limit: nil, nextToken: nil, postbox: nil).missingMessages == 2)
         #expect(RelayClient.maximumPage == 100)
     }
 

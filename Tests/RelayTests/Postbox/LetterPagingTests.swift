@@ -126,8 +126,7 @@ struct LetterPagingTests {
             #expect(token == nil)
             #expect(seen == (order == .oldestFirst ? seen.sorted() : seen.sorted(by: >)))
             #expect(Set(seen).count == seen.count)
-            let stayed = stream.state.withLockedValue(\.old).filter(isWanted)
-            #expect(stayed.isSubset(of: seen), "seed \(seed)")
+            #expect(stream.state.withLockedValue(\.old).filter(isWanted).isSubset(of: seen), "seed \(seed)")
             if order == .newestFirst { #expect(seen.allSatisfy { $0 <= newest }) }
         }
     }

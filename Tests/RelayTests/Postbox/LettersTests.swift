@@ -46,8 +46,7 @@ struct LettersTests {
         #expect(letter.id == "id-1" && letter.destination == .postbox(user: "bob", postbox: "work"))
         let read = try #require(PostboxLetter(reading: letter.payload))
         #expect(read.id == "id-1" && read.message == "hello")
-        let other = try OutboxMessage(letterTo: "bob", postbox: "work", text: "hello", id: nil)
-        #expect(other.id.utf8.count == 15)
+        #expect(try OutboxMessage(letterTo: "bob", postbox: "work", text: "hello", id: nil).id.utf8.count == 15)
         for (user, postbox) in [("b.b", "work"), ("bob", ""), (">", "work"), ("bob", "a/b")] {
             #expect(throws: RelayError.invalidArgument("Name the postbox as USER/POSTBOX")) {
                 try OutboxMessage(letterTo: user, postbox: postbox, text: "hello", id: nil)

@@ -56,7 +56,6 @@ struct RetentionPolicyTests {
 
     @Test("An age beyond all time is none")
     func endless() {
-        let policy = RetentionPolicy(all: .init(age: .seconds(Int64.max)))
-        #expect(policy.firstKept(of: "a", now: now) == nil)
+        #expect(RetentionPolicy(all: .init(age: .seconds(Int64.max))).firstKept(of: "a", now: now) == nil)
     }
 }

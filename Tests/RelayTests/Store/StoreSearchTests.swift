@@ -157,8 +157,7 @@ struct StoreSearchTests {
         for (text, isMeant) in expected {
             let meant = sequences.reversed().filter(isMeant)
             #expect(try await found(store, text) == Array(meant.prefix(100)), "\(text)")
-            let result = try await store.search(SearchQuery(text))
-            #expect(result.isComplete == (meant.count <= 100), "\(text)")
+            #expect(try await store.search(SearchQuery(text)).isComplete == (meant.count <= 100), "\(text)")
         }
     }
 }
