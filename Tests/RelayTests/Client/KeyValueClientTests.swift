@@ -119,30 +119,6 @@ struct KeyValueClientTests {
         await client.close()
     }
 
-    @Test("B52: a watch tells what is there, then what changes, through a cut and without a repetition")
-    func watching() async throws {
-        let network = try network()
-        let client = network.client()
-        for (json, key) in [("1", "a"), ("2", "b"), ("3", "a")] { try store(json, for: key, on: network) }
-        let seen = Gathered(try await client.watch(key: ">"))
-        try await client.connect()
-        try await seen.wait(for: "what is there") { $0.last == .live }
-        #expect(seen.words == ["b = 2", "a = 3", "live"])
-        try await client.delete(key: "b")
-        try await seen.wait(for: "the deletion") { $0.count == 4 }
-        try await network.takeConnection(of: client)
-        for (json, key) in [("4", "a"), ("5", "a"), ("null", "c"), ("6", "b")] {
-            try store(json, for: key, on: network)
-        }
-        await client.setReachable(true)
-        try await seen.wait(for: "what changed meanwhile") { events in events.count { $0 == .live } == 2 }
-        try await client.put(key: "a", value: .int(7))
-        try await seen.wait(for: "what changes now") { $0.count == 9 }
-        let expected = ["b = 2", "a = 3", "live", "b removed", "a = 5", "c = null", "b = 6", "live", "a = 7"]
-        #expect(seen.words == expected)
-        await client.close()
-    }
-
     @Test("B52: a watch of a key takes no other, and goes on with a bucket that was made anew")
     func watchingAnew() async throws {
         let network = try network()

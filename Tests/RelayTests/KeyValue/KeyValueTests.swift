@@ -75,14 +75,6 @@ struct KeyValueTests {
         #expect(parts(["a", "b", "a", "a", "c"]) == [0..<2, 2..<3, 3..<5])
     }
 
-    @Test("B52: a batch tells of each key in the order of the call")
-    func batch() {
-        let batch = KeyValueBatch(
-            of: ["a", "b", "c"], [.success(4), .failure(.timeout("storing a key")), .success(5)])
-        #expect(batch.stored == [.init(key: "a", revision: 4), .init(key: "c", revision: 5)])
-        #expect(batch.failed == [.init(key: "b", error: .timeout("storing a key"))])
-    }
-
     @Test("B52: a conflict is Nexconn's and RongCloud's 23431, and names the revision that won")
     func conflict() {
         #expect(KeyValueStore.revision(in: "wrong last sequence: 7") == 7)

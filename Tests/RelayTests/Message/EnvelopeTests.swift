@@ -24,16 +24,6 @@ import Testing
         }
     }
 
-    @Test("The known keys come first, in RelayX's order")
-    func layout() throws {
-        let envelope = Envelope(
-            clientID: "c", id: "i", room: "r", message: "m", start: Timestamp(milliseconds: 1),
-            unknown: [.init(key: "z", value: 1)]
-        )
-        let map = try MessagePack.decode(envelope.encoded())
-        #expect(map == ["client_id": "c", "id": "i", "room": "r", "message": "m", "start": 1, "z": 1])
-    }
-
     @Test("A line of chat is written as its value in an envelope is")
     func line() {
         for (text, timestamp) in [

@@ -24,22 +24,6 @@ struct LettersTests {
         #expect(BulkDeletion(of: [], answers: [], unasked: .cancelled) == BulkDeletion())
     }
 
-    @Test("The letters of a postbox are counted together, whoever sent them")
-    func counts() {
-        let subjects: [String: UInt64] = [
-            "postbox.alice.personal.bob": 2, "postbox.alice.personal": 1, "postbox.alice.work.carol": 4, "other": 5,
-        ]
-        #expect(Letters.counts(bySubject: subjects) == ["personal": 3, "work": 4, "other": 5])
-        #expect(Letters.counts(bySubject: [:]).isEmpty)
-    }
-
-    @Test("B49 a letter is JSON or a text, and anything else cannot be read")
-    func reading() {
-        #expect(PostboxLetter(reading: Array("plain text".utf8))?.message == "plain text")
-        #expect(PostboxLetter(reading: Array(#"{"id":"1","createdAt":2,"message":"hello"}"#.utf8))?.message == "hello")
-        for bytes in [[0xFF, 0x41], [0x41, 0xC3]] as [[UInt8]] { #expect(PostboxLetter(reading: bytes) == nil) }
-    }
-
     @Test("A letter goes to a user's postbox under its own identifier, and to no name that cannot be one")
     func outgoing() throws {
         let letter = try OutboxMessage(letterTo: "bob", postbox: "work", text: "hello", id: "id-1")
@@ -113,40 +97,5 @@ struct LettersTests {
         for text in ["Orders, old", "می\u{200C}خواهم", "👩\u{200D}💻 work", "❤\u{FE0F}", "Zoe\u{308}", "7"] {
             #expect(PostboxRequest.title(text) == text)
         }
-    }
-
-    @Test(
-        "The postbox service's refusals say what to do",
-        arguments: [
-            (
-                PostboxReply.Failure.invalidName,
-                RelayError.invalidArgument("A postbox's name has 1 to 64 letters, digits, _ and -")
-            ),
-            (
-                PostboxReply.Failure.invalidTitle,
-                RelayError.invalidArgument(
-                    "A postbox's title is a line of 1 to 128 bytes, without invisible characters")
-            ),
-            (
-                PostboxReply.Failure.titleTaken,
-                RelayError.invalidArgument("Another postbox already has that name or title")
-            ),
-            (
-                PostboxReply.Failure.exists,
-                RelayError.invalidArgument("There is already a postbox work, or one with that title")
-            ),
-            (PostboxReply.Failure.notFound, RelayError.notFound("The postbox work")),
-            (
-                PostboxReply.Failure.limitExceeded,
-                RelayError.server(code: 429, "there are as many postboxes as one may have")
-            ),
-            (
-                PostboxReply.Failure.invalidRequest,
-                RelayError.server(code: 400, "the postbox service did not understand")
-            ),
-            (PostboxReply.Failure.unavailable, RelayError.timeout("The postbox service")),
-        ])
-    func refusals(failure: PostboxReply.Failure, error: RelayError) {
-        #expect(throws: error) { try PostboxServiceClient.postboxes(in: PostboxReply(error: failure), about: "work") }
     }
 }

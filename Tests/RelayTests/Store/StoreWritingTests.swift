@@ -177,31 +177,6 @@ struct StoreWritingTests {
         try await again.close()
     }
 
-    @Test("Two stores on one file share it: both write, and each message is kept once")
-    func shared() async throws {
-        let fixture = try StoreFixture()
-        let (first, second) = (try fixture.open(), try fixture.open())
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (store, start) in [(first, UInt64(1)), (second, UInt64(51))] {
-                group.addTask {
-                    for number in 0..<20 {
-                        let base = start + UInt64(number) * 5
-                        try await store.keep((base..<base + 5).map { StoreFixture.line($0, topic: "t\($0 % 7)") })
-                        try await store.commit([.outbox(StoreFixture.publish("\(start)-\(number)"))])
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
-        for store in [first, second] {
-            #expect(try await store.sequences() == Array(1...150))
-            #expect(try await store.status().messages == 150)
-            #expect(try await store.outbox().count == 40)
-        }
-        try await first.close()
-        try await second.close()
-    }
-
     @Test("B38 what a topic receives behind a loss stays where it is when another topic finds the loss, too")
     func foundTwice() async throws {
         let store = try StoreFixture.store()
