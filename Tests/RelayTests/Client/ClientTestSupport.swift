@@ -93,11 +93,6 @@ extension RelayClient {
         connection.handle(isReachable ? .resumeRequested : .suspendRequested, for: self)
     }
 
-    /// Has the administrator end the session.
-    func end(by reason: ConnectionReason) {
-        connection.handle(.serverControl(generation: connection.generation, reason: reason), for: self)
-    }
-
     /// What is heard of a topic, from when the subscription is live.
     func gathered(_ topic: String, from start: SubscriptionStart = .new) async throws -> Gathered<TopicEvent> {
         let gathered = Gathered(try messages(topic: topic, from: start))

@@ -1,5 +1,4 @@
 import NATS
-import NIOCore
 import TestSupport
 import Testing
 

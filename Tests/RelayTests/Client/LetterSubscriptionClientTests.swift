@@ -1,5 +1,4 @@
 import NATS
-import NIOConcurrencyHelpers
 import TestSupport
 import Testing
 

@@ -53,8 +53,8 @@ struct MemoryNetwork: Sendable {
     }
 
     /// A client that nobody has asked to connect, and of which the credentials alone say who it is.
-    func client(with credentials: RelayCredentials, outbox: OutboxPolicy = .parley) -> RelayClient {
-        client(configuration(outbox: outbox, credentials: credentials, user: nil))
+    func client(with credentials: RelayCredentials) -> RelayClient {
+        client(configuration(credentials: credentials, user: nil))
     }
 
     /// A network, and a client that is connected to it.

@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 import TestSupport
 import Testing
 

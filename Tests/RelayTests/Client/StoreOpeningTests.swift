@@ -1,6 +1,4 @@
 import GRDB
-import NIOConcurrencyHelpers
-import Platform
 import TestSupport
 import Testing
 

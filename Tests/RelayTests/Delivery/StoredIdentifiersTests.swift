@@ -1,19 +1,9 @@
-import NIOCore
 import Testing
 
-@testable import NATS
 @testable import Relay
 
 @Suite("What looking for messages has come by")
 struct StoredIdentifiersTests {
-    private func stored(_ range: ClosedRange<UInt64>) -> [StoredMessage] {
-        range.map { sequence in
-            StoredMessage(
-                subject: "net.room", sequence: sequence, time: ServerTime(nanoseconds: 0),
-                headers: ["Nats-Msg-Id": "id-\(sequence)"], payload: ByteBuffer())
-        }
-    }
-
     @Test("B30 a part serves what is sought behind its beginning, and anywhere only where it reaches far back")
     func serving() {
         let identifiers = StoredIdentifiers()

@@ -1,4 +1,3 @@
-import GRDB
 import Platform
 import TestSupport
 import Testing
