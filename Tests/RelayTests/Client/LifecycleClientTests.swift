@@ -235,17 +235,6 @@ struct LifecycleClientTests {
         await client.close()
     }
 
-    @Test("B24 a stop during `close` changes nothing, and what was closed stays so in the foreground")
-    func whileClosing() async throws {
-        let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
-        async let closing: Void = client.close()
-        await client.lifecycleChanged(.stopping)
-        await closing
-        await client.lifecycleChanged(.foreground)
-        #expect(client.status.state == .disconnected && client.status.reason == .closedByUser)
-        #expect(network.server.dials == 1 && network.time.untilNext == nil)
-    }
-
     @Test("B27 when `lifecycleChanged(.stopping)` returns, the connection has said what it had to say and is closed")
     func stopping() async throws {
         try network.server.createBucket(PresenceEntry.bucket)

@@ -47,18 +47,6 @@ struct RestorationClientTests {
         await client.close()
     }
 
-    @Test("B66: a client whose question for the names is answered with \"busy\" takes those it knows")
-    func busyService() async throws {
-        network.server.service(Self.question) { _ in
-            Array(#"{"status":"NAMESPACE_RETRIEVE_FAILURE","busy":true}"#.utf8)
-        }
-        var configuration = try asking(["memory"])
-        configuration.rememberedNamespace = .init(name: "other", hash: "other")
-        let client = try await network.connected(configuration)
-        #expect(await client.namespace?.hash == "other")
-        await client.close()
-    }
-
     @Test("B10 a discovery of servers that never ends is given up, and tried again")
     func endlessDiscovery() async throws {
         let searches = Collected()
@@ -83,9 +71,14 @@ struct RestorationClientTests {
     }
 
     @Test(
-        "Whoever comes while no service tells the network's names goes by those that were given, and else by the service"
-    )
-    func rememberedNames() async throws {
+        "B66: while no service tells the network's names, or is busy, those that were given count, and else the service's",
+        arguments: [true, false])
+    func rememberedNames(isBusy: Bool) async throws {
+        if isBusy {
+            network.server.service(Self.question) { _ in
+                Array(#"{"status":"NAMESPACE_RETRIEVE_FAILURE","busy":true}"#.utf8)
+            }
+        }
         var configuration = try asking(["memory"])
         configuration.rememberedNamespace = .init(name: "other", hash: "other")
         let first = try await network.connected(configuration)
@@ -97,6 +90,9 @@ struct RestorationClientTests {
         await second.close()
     }
 
+    @Test(
+        "Whoever comes while no service tells the network's names goes by those that were given, and else by the service"
+    )
     @Test(
         "A network that lets batches through is believed, and of any other pages are read by consumers",
         arguments: [true, false])

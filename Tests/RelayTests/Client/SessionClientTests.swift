@@ -38,23 +38,6 @@ struct SessionClientTests {
         return newest.payload == claim.value && newest.sequence == claim.revision
     }
 
-    @Test("B18 a session whose renewal was stored without an answer is still renewed and given back")
-    func lostAcknowledgement() async throws {
-        let network = try network()
-        let client = device("desk", .yield, network)
-        try await client.connect()
-        let session = try #require(await client.run { $0.login.claim })
-        let renewed = try network.server.store(Self.subject, session.value)
-        try await eventually("the client knows of its newest entry") {
-            await client.run { $0.login.claim }?.revision == renewed
-        }
-        #expect(client.status.state == .connected)
-        try await renewal(of: client, network)
-        #expect(entry(network)?.sequence == renewed + 1)
-        await client.close()
-        try await isGivenBack(network)
-    }
-
     @Test("B18 a session is renewed again and again before its entry is forgotten, and given back at the end")
     func renewals() async throws {
         let network = try network()

@@ -174,25 +174,4 @@ struct BoundedChannelTests {
         #expect(channel.waiting == ChannelWeight(count: 0) && channel.offer([5]))
         #expect(wakes.withLockedValue(\.self) == 2)
     }
-
-    /// Something whose end can be seen.
-    private final class Piece: Sendable {}
-
-    private struct Trace {
-        weak var piece: Piece?
-    }
-
-    @Test("keeps little of what was taken")
-    func released() async throws {
-        let channel = BoundedChannel<Piece>(capacity: 100, bytes: 16) { _ in ChannelWeight(bytes: 1) }
-        var traces: [Trace] = []
-        for _ in 0..<15 {
-            let piece = Piece()
-            traces.append(Trace(piece: piece))
-            _ = await channel.send(piece)
-        }
-        for _ in 0..<12 { _ = try await channel.next() }
-        // Three wait, and of those taken fewer than a quarter of the bytes is left.
-        #expect(traces.count { $0.piece != nil } <= 6)
-    }
 }
