@@ -63,22 +63,6 @@ struct OutboxClientTests {
         await client.close()
     }
 
-    @Test("B29 a topic whose stream is away for a moment keeps its messages")
-    func streamAway() async throws {
-        let client = try await network.connected()
-        network.server.deleteStream("test_stream")
-        let news = Gathered(client.publishes)
-        let pending = try await client.enqueue(topic: "chat.room", message: "patience")
-        try await news.wait(for: "a failed attempt") { news in
-            guard let sent = news.firstIndex(where: { $0.state == .sending }) else { return false }
-            return news[sent...].contains { $0.state == .queued }
-        }
-        try network.server.createStream("test_stream", subjects: ["h4sh.>"])
-        try await network.letTimePass("the next attempt") { client.queuedCount == 0 }
-        #expect(try await pending.receipt(within: .seconds(60)).sequence == 1)
-        await client.close()
-    }
-
     @Test(
         "B29 a connection's own failure is none of the messages under way",
         arguments: [

@@ -151,14 +151,6 @@ import Testing
         #expect(stored(&delivery, "2", sequence: 2, after: .seconds(11)) == ["3", "4"])
     }
 
-    @Test("An empty outbox is flushed as soon as it is open")
-    func emptyFlush() {
-        var delivery = Delivery()
-        #expect(!delivery.isFlushed)
-        #expect(open(&delivery).isEmpty)
-        #expect(delivery.isFlushed && delivery.isEmpty)
-    }
-
     @Test(
         "B30: what is refused in passing goes alone, after a moment, until it is stored, and holds its own topic only")
     func retry() throws {

@@ -109,27 +109,6 @@ struct StoreUpkeepTests {
         try await eventually("the end of the waits") { time.untilNext == nil }
     }
 
-    @Test("Bytes over all are made up for with the oldest of all topics, and old letters go by age")
-    func everything() async throws {
-        let (fixture, store) = try StoreFixture.opened()
-        let now = fixture.time.secondsSince1970 * 1_000
-        try await fill(store, 400, at: now - 1_000_000)
-        for (id, age) in [("old", Int64(7_200)), ("new", 60)] {
-            let letter = KeptLetter(
-                direction: .received, id: id, person: nil, postbox: "personal",
-                time: Timestamp(milliseconds: now - age * 1_000), text: id)
-            try await store.commit([.letter(letter)])
-        }
-        let bytes = try await store.status().messageBytes
-        try await store.compact(RetentionPolicy(all: .init(age: .seconds(3_600), bytes: bytes / 2)))
-        let sequences = try await store.sequences()
-        #expect((195...200).contains(sequences.count) && sequences.last == 400)
-        #expect(sequences.first.map { Array($0...400) } == sequences)
-        #expect(try await store.letters(limit: 9).map(\.id) == ["new"])
-        #expect(try await store.search(SearchQuery("old")).hits.isEmpty)
-        try await store.close()
-    }
-
     @Test("What a stream has lost goes by its age, and in its turn where it is too much", arguments: [true, false])
     func lost(goesByAge: Bool) async throws {
         let (fixture, store) = try StoreFixture.opened()
