@@ -91,9 +91,6 @@ struct RestorationClientTests {
     }
 
     @Test(
-        "Whoever comes while no service tells the network's names goes by those that were given, and else by the service"
-    )
-    @Test(
         "A network that lets batches through is believed, and of any other pages are read by consumers",
         arguments: [true, false])
     func batches(areSaid: Bool) async throws {
