@@ -196,11 +196,16 @@ struct CallReasonTests {
         let (network, client) = try await MemoryNetwork.connected()
         await client.setReachable(false)
         let pending = try await client.enqueue(topic: "chat.room", message: "waits")
+        let patient = try await client.enqueue(topic: "chat.room", message: "waits longer")
+        let later = Task { try await patient.receipt(within: .seconds(9)) }
+        try await eventually("the other caller's limit") { network.time.waits.contains(.seconds(9)) }
         let receipt = Task { try await pending.receipt(within: .seconds(7)) }
         try await eventually("the caller's limit") { network.time.waits.contains(.seconds(7)) }
         network.time.advance(by: .seconds(7))
         let error = await #expect(throws: RelayError.self) { try await receipt.value }
         #expect(error.map { RongCloudCode($0).rawValue } == 30_003)
+        network.time.advance(by: .seconds(2))
+        await #expect(throws: RelayError.self) { try await later.value }
         #expect(RongCloudCode(RelayError.invalidArgument("x")).rawValue == 33_003)
         await client.close()
     }

@@ -200,20 +200,6 @@ struct HistoryClientTests {
         #expect(try await client.keptMessages(topic: "chat.room", limit: 100).messages.count == 12)
     }
 
-    @Test("B38 what the network deleted between what is here and what it has is told as a number")
-    func retention() async throws {
-        try await receive(1...5)
-        try store(6...10)
-        network.server.purge("test_stream", before: 9)
-        let client = try await network.connected(configuration)
-        let page = try await client.history(topic: "chat.room", before: nil, limit: 100)
-        #expect(page.map(\.text) == Self.numbers(1...5) + Self.numbers(9...10))
-        #expect(page.gaps == [KeptGap(end: 9, lost: 3)] && page.isComplete)
-        await client.close()
-        let stored = try await offline()
-        #expect(stored.map(\.text) == page.map(\.text) && stored.gaps == page.gaps)
-    }
-
     @Test("B49 what cannot be read is told beside a page, and does not count")
     func unreadable() async throws {
         try store(1...2)

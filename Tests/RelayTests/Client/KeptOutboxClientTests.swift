@@ -122,26 +122,6 @@ struct KeptOutboxClientTests {
         #expect(kept.network.server.received.count { $0 == "h4sh.chat.room" } == 6)
     }
 
-    @Test("B30 B32 a message that was stored, and whose end was not written, is found and not sent twice")
-    func storedBefore() async throws {
-        let kept = try KeptOutbox()
-        func send() async throws {
-            let client = try await kept.network.connected(kept.configuration())
-            _ = try await client.send(topic: "chat.room", message: "once", timeout: .seconds(60))
-        }
-        try await send()
-        try await kept.released()
-        let rows = try await kept.rows()
-        #expect(rows.map(\.state) == [.sending] && rows.allSatisfy(\.message.mayBeStored))
-
-        let client = try await kept.network.connected(kept.configuration())
-        #expect(client.queuedCount == 0)
-        #expect(kept.network.stored() == ["once"])
-        #expect(kept.network.server.received.count { $0 == "h4sh.chat.room" } == 1)
-        await client.close()
-        #expect(try await kept.rows().isEmpty)
-    }
-
     @Test("B32 what is refused for its size is kept with the latest reason, and is sent where more is taken")
     func tooLong() async throws {
         let kept = try KeptOutbox()
@@ -172,19 +152,6 @@ struct KeptOutboxClientTests {
         try await eventually("the line") { kept.storedIDs == ["line"] }
         await third.close()
         #expect(try await kept.rows().map(\.message.id) == ["letter"])
-    }
-
-    @Test("B32 what is submitted while the store is being opened is kept as soon as it is open")
-    func submittedEarly() async throws {
-        let kept = try KeptOutbox()
-        kept.network.server.refuseDials(with: .connectionLost("no server"))
-        let client = kept.network.client(kept.configuration(outbox: OutboxPolicy(discardsOnClose: false)))
-        await client.beginConnecting()
-        let ids = try await kept.enqueue(["1", "2"], client)
-        _ = await client.openingStore().value
-        try await eventually("both rows") { try await kept.rows().map(\.message.id) == ids }
-        #expect(try await client.keptOutbox().map(\.text) == ["1", "2"])
-        await client.close()
     }
 
     @Test("B32 while the disk takes its time, all else goes on; lines leave, and are told of, when it has them")
@@ -308,20 +275,5 @@ struct KeptOutboxClientTests {
         let missing = RelayError.notFound("The unsent message \(id)")
         await #expect(throws: missing) { try await client.sendAgain(id: id) }
         #expect(try await client.drop(ids: [id]).isEmpty)
-    }
-
-    @Test("B9 without a store that opens, lines wait in memory and leave")
-    func missingStore() async throws {
-        let kept = try KeptOutbox()
-        var configuration = kept.configuration()
-        configuration.store = .file(kept.folder.path)
-        let client = try await kept.network.connected(configuration)
-        await client.setReachable(false)
-        try await client.enqueue(topic: "chat.room", message: "waits")
-        #expect(client.queuedCount == 1)
-        await client.setReachable(true)
-        try await eventually("the line") { kept.network.stored() == ["waits"] }
-        #expect(try await client.notSent().isEmpty)
-        await client.close()
     }
 }

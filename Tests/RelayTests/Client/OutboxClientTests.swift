@@ -34,35 +34,6 @@ struct OutboxClientTests {
         await client.close()
     }
 
-    @Test("B13 B31 an old message that is dropped while the outbox is flushed does not hold up the reconnection")
-    func droppedDuringFlush() async throws {
-        let policy = Self.paced(OutboxPolicy(maximumMessages: 1, overflow: .dropOldest))
-        let client = try await network.connected(network.configuration(outbox: policy))
-        _ = try await client.send(topic: "chat.room", message: "uses up the allowance", timeout: .seconds(60))
-        await client.setReachable(false)
-        try await client.enqueue(topic: "chat.room", message: "old")
-        await client.setReachable(true)
-        try await eventually("the flush") { client.publisher.isFlushAwaited }
-        #expect(client.status.state == .reconnecting)
-        try await client.enqueue(topic: "chat.room", message: "new")
-        try await client.state(is: .connected)
-        await client.close()
-    }
-
-    @Test("B29 a second publish under the same identifier is refused and leaves the first one its receipt")
-    func repeatedIdentifier() async throws {
-        let client = try await network.connected()
-        await client.setReachable(false)
-        let first = try await client.enqueue(topic: "chat.room", message: "x", id: "same")
-        await #expect(throws: RelayError.self) {
-            try await client.enqueue(topic: "chat.room", message: "x", id: "same")
-        }
-        await client.setReachable(true)
-        #expect(try await first.receipt(within: .seconds(60)).sequence == 1)
-        #expect(network.stored() == ["x"])
-        await client.close()
-    }
-
     @Test(
         "B29 a connection's own failure is none of the messages under way",
         arguments: [

@@ -49,23 +49,6 @@ struct TopicClientTests {
         await client.close()
     }
 
-    @Test("Who reads a whole copy of a cluster asks about it ever more rarely")
-    func idleCopy() async throws {
-        let network = try MemoryNetwork()
-        network.server.info.cluster = "three"
-        let client = try await network.connected()
-        let received = try await client.gathered("chat.room")
-        try network.store("before")
-        try await received.wait(forText: "before")
-        func made() -> Int { network.server.received.count { $0.contains("CONSUMER.CREATE.") } }
-        let first = made()
-        for _ in 0..<40 { network.server.sendHeartbeats() }
-        try network.store("after")
-        try await received.wait(forText: "after")
-        #expect(made() - first <= 6)
-        await client.close()
-    }
-
     @Test("What came together is read once, whether one by one or together, by whichever iterator")
     func mixedReading() async throws {
         let (network, client) = try await MemoryNetwork.connected()
@@ -119,34 +102,6 @@ struct TopicClientTests {
         let first = try await client.history(topic: "chat.third", before: 10, limit: 5)
         #expect(first.messages.map(\.text) == ["3", "6", "9"])
         #expect(first.isComplete)
-        await client.close()
-    }
-
-    @Test("A subscription says that it catches up, and up to where it has delivered everything")
-    func progress() async throws {
-        let (network, client) = try await MemoryNetwork.connected()
-        for topic in ["chat.a", "chat.b", "chat.a"] { try network.store("x", on: topic) }
-        func news(_ topic: String, from start: SubscriptionStart) async throws -> [String] {
-            var iterator = try await client.messages(topic: topic, from: start).makeAsyncIterator()
-            var words: [String] = []
-            while words.last?.hasPrefix("live") != true, let batch = try await iterator.nextNews() {
-                for item in batch {
-                    switch item {
-                    case .events(let events, _):
-                        for event in events {
-                            if case .message(let message) = event { words.append("\(message.sequence)") }
-                        }
-                    case .catchingUp: words.append("catching up")
-                    case .live(let through): words.append("live through \(through)")
-                    }
-                }
-            }
-            return words
-        }
-        #expect(try await news("chat.a", from: .all) == ["catching up", "1", "3", "live through 3"])
-        #expect(try await news("chat.b", from: .all) == ["catching up", "2", "live through 3"])
-        #expect(try await news("chat.c", from: .all) == ["catching up", "live through 3"])
-        #expect(try await news("chat.a", from: .new) == ["catching up", "live through 3"])
         await client.close()
     }
 

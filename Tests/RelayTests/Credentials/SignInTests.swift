@@ -46,19 +46,6 @@ struct SignInTests {
         signIn.needsToken(after: reason, at: now)
     }
 
-    @Test("B7 another user's credentials are taken only where they may be, and nothing of the one before is sent")
-    func otherUser() throws {
-        var signIn = try signIn(UserToken.credentials())
-        #expect(try given(&signIn, UserToken.credentials(for: "bob"), hasSession: true) == [])
-        #expect(signIn.user == "alice")
-        #expect(try given(&signIn, UserToken.credentials(), hasSession: true) == ["adopt alice"])
-        #expect(
-            try given(&signIn, UserToken.credentials(for: "bob"), hasSession: false)
-                == ["forget the names", "discard", "adopt bob", "sign as bob"])
-        #expect(signIn.user == "bob")
-        #expect(given(&signIn, .none, hasSession: false) == ["forget the names", "discard", "adopt nobody"])
-    }
-
     @Test("B5 the first token names the user, for whom the lines have waited that have no name yet")
     func firstUser() throws {
         var signIn = signIn(provided(startingWith: nil))

@@ -14,18 +14,6 @@ import Testing
 
     private func end(_ id: String, _ state: PublishNews.State) -> PublishNews { PublishNews(id: id, state: state) }
 
-    @Test("B32: messages are written in their order, and as sent where they may leave at once")
-    func order() {
-        var journal = OutboxJournal(run: "run")
-        #expect(journal.isEmpty)
-        journal.accepted(message("2"), mayLeave: false, since: since)
-        journal.accepted(message("1"), mayLeave: true, since: since)
-        #expect(
-            journal.take() == [.outboxEnded(id: "2"), row("2"), .outboxEnded(id: "1"), row("1", .sending)])
-        #expect(journal.written() == false)
-        #expect(journal.isEmpty)
-    }
-
     @Test("B30: before the outbox opens, what was written as never sent counts as sent, once")
     func leaving() {
         var journal = OutboxJournal(run: "run")
@@ -99,19 +87,6 @@ import Testing
         #expect(!journal.isInTrouble && journal.isEmpty)
     }
 
-    @Test("B32: what the outbox refused is written with its reason, and does not leave with what waits")
-    func refused() {
-        var journal = OutboxJournal(run: "run")
-        journal.accepted(message("1"), mayLeave: false, since: since)
-        journal.refused(message("2"), because: "too long", since: since)
-        _ = journal.leave()
-        #expect(
-            journal.take() == [
-                .outboxEnded(id: "1"), row("1", .sending), .outboxEnded(id: "2"), row("2", .notSent("too long")),
-                .outboxTrimmed,
-            ])
-    }
-
     @Test("B30: what was being written as never sent when the outbox opened counts as sent, written or not")
     func leavingWhileWriting() {
         for isWritten in [true, false] {
@@ -123,13 +98,5 @@ import Testing
             let again = isWritten ? [] : [StoreChange.outboxEnded(id: "1"), row("1", .sending)]
             #expect(journal.take() == [.outboxLeaves(run: "run")] + again)
         }
-    }
-
-    @Test("What is accepted again under its identifier replaces what was not sent")
-    func again() {
-        var journal = OutboxJournal(run: "run")
-        _ = journal.ended(end("1", .discarded(.windowExpired)))
-        journal.accepted(message("1"), mayLeave: false, since: since)
-        #expect(journal.take() == [.outboxEnded(id: "1"), row("1")])
     }
 }

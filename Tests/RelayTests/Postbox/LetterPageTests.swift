@@ -69,15 +69,6 @@ struct LetterPageTests {
         #expect(next.token == PageToken(incarnation: 5, sequence: 9))
     }
 
-    @Test("The last page has no token, however full it is")
-    func lastPage() throws {
-        var page = try LetterPage(limit: 3, nextToken: nil, postbox: nil)
-        #expect(fill(&page, [letter(1), letter(2)]) == 2 && page.missingMessages == 2)
-        #expect(page.output(incarnation: 1, owner: "alice").nextToken == nil)
-        #expect(fill(&page, [letter(3)]) == 1 && page.missingMessages == 1)
-        #expect(page.output(incarnation: 1, owner: "alice").nextToken == nil)
-    }
-
     @Test("Letters of many bytes end a page before its limit, and one is on it in any case")
     func bytes() throws {
         var page = try LetterPage(limit: 10, nextToken: nil, postbox: nil, bytes: 100)
@@ -93,17 +84,5 @@ struct LetterPageTests {
         let blank = String(repeating: " ", count: 60)
         let some = fill(&headed, [letter(1, headers: ["A": blank]), letter(2, headers: ["A": blank])])
         #expect(some == 1 && headed.missingBytes == 1)
-    }
-
-    @Test("A page of one postbox has that one's letters alone, and the others cost it nothing")
-    func onePostbox() throws {
-        var page = try LetterPage(limit: 1, nextToken: nil, postbox: "work", bytes: 100)
-        #expect(page.missingMessages == 256)
-        let messages = [letter(1, bytes: 90), letter(2, to: "work", bytes: 90), letter(3, bytes: 90)]
-        #expect(fill(&page, messages) == 3 && page.missingMessages == 256 && page.missingBytes == 10)
-        #expect(fill(&page, [letter(4, bytes: 90), letter(5, to: "work")]) == 1)
-        let output = page.output(incarnation: 1, owner: "alice")
-        #expect(output.items.map(\.postboxId) == ["work"])
-        #expect(output.nextToken == PageToken(incarnation: 1, sequence: 5).text)
     }
 }

@@ -4,13 +4,6 @@ import Testing
 
 @Suite("Local store: which parts of a stream are here")
 struct KeptSpansTests {
-    @Test("Parts that overlap or follow on each other are one")
-    func union() {
-        #expect(KeptSpans([5...9, 1...3, 4...4, 20...30, 25...26, 32...40]).all == [1...9, 20...30, 32...40])
-        #expect(KeptSpans([7...UInt64.max, 9...10]).all == [7...UInt64.max])
-        #expect(KeptSpans().all.isEmpty)
-    }
-
     @Test("B38 a page has a hole wherever two of its messages are not in one part")
     func holes() {
         let spans = KeptSpans([1...9, 20...30])

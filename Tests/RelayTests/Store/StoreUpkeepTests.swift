@@ -20,23 +20,6 @@ struct StoreUpkeepTests {
         }
     }
 
-    @Test("The status counts what is kept")
-    func status() async throws {
-        let (fixture, store) = try StoreFixture.opened()
-        let empty = try await store.status()
-        #expect(empty.messages == 0 && empty.oldest == nil && empty.path == fixture.path && empty.bytes > 0)
-        let lines = [
-            StoreFixture.line(3, topic: "a"), StoreFixture.line(4, topic: "b"), StoreFixture.line(5, topic: "b"),
-        ]
-        try await store.keep(lines)
-        try await store.commit([.outbox(StoreFixture.publish("1"))])
-        let status = try await store.status()
-        #expect(status.messages == 3 && status.topics == 2 && status.outbox == 1 && status.letters == 0)
-        #expect(status.messageBytes == lines.reduce(0) { $0 + $1.payload.count })
-        #expect(status.oldest == Timestamp(milliseconds: 3_000) && status.notKept == 0)
-        try await store.close()
-    }
-
     /// The bytes of the database alone: its log keeps its length, and is written from its beginning again.
     private func fileBytes(_ fixture: StoreFixture) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: fixture.path)
