@@ -12,17 +12,11 @@ struct OutboxClientTests {
     init() throws { network = try MemoryNetwork() }
 
     /// So slow that the second message never leaves.
-    private static let pacing = OutboxPacing(messages: 1, per: .seconds(600))
-
-    private static func paced(_ policy: OutboxPolicy = .parley) -> OutboxPolicy {
-        var policy = policy
-        policy.pacing = pacing
-        return policy
-    }
+    private static let paced = OutboxPolicy(pacing: OutboxPacing(messages: 1, per: .seconds(600)))
 
     @Test("B13 a message taken back while the outbox is flushed does not hold up the reconnection")
     func cancelledDuringFlush() async throws {
-        let client = try await network.connected(network.configuration(outbox: Self.paced()))
+        let client = try await network.connected(network.configuration(outbox: Self.paced))
         await client.setReachable(false)
         let first = try await client.enqueue(topic: "chat.room", message: "first")
         let second = try await client.enqueue(topic: "chat.room", message: "second")
@@ -73,7 +67,7 @@ struct OutboxClientTests {
 
     @Test("B29 B32 close ends what waits, also after the session has ended for another reason")
     func closeAfterBan() async throws {
-        let client = try await network.connected(network.configuration(outbox: Self.paced()))
+        let client = try await network.connected(network.configuration(outbox: Self.paced))
         let news = Gathered(client.publishes)
         _ = try await client.send(topic: "chat.room", message: "uses up the minutes", timeout: .seconds(60))
         var ids: [String] = []
@@ -93,7 +87,7 @@ struct OutboxClientTests {
 
     @Test("B32 a new connection that is asked for keeps what waits")
     func reconnectKeepsTheQueue() async throws {
-        let client = try await network.connected(network.configuration(outbox: Self.paced()))
+        let client = try await network.connected(network.configuration(outbox: Self.paced))
         _ = try await client.send(topic: "chat.room", message: "uses up the minutes", timeout: .seconds(60))
         let waiting = try await client.enqueue(topic: "chat.room", message: "waits")
         // Dials that a person asks for are kept apart; this one is far enough from the first.

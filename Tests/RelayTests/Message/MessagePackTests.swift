@@ -159,9 +159,4 @@ import Testing
             try MessagePack.decode([0xD7, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0])
         }
     }
-
-    @Test("Non-contiguous collections decode alike")
-    func lazyCollection() throws {
-        #expect(try MessagePack.decode([0xC0, 0x01].lazy.filter { $0 == 0x01 }) == 1)
-    }
 }

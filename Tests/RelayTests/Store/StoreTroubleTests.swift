@@ -107,14 +107,6 @@ struct StoreTroubleTests {
         }
     #endif
 
-    @Test("B9 a folder that may not be written is named", .enabled(if: geteuid() != 0))
-    func readOnlyFolder() throws {
-        let fixture = try StoreFixture()
-        chmod(fixture.folder.path, 0o500)
-        defer { chmod(fixture.folder.path, 0o700) }
-        #expect(throws: RelayError.storage("\(fixture.path): Permission denied")) { try fixture.open() }
-    }
-
     @Test("B9 a store in a folder that may not be written is read", .enabled(if: geteuid() != 0))
     func readOnly() async throws {
         let fixture = try await filled()
