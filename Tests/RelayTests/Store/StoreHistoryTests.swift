@@ -4,10 +4,6 @@ import Testing
 
 @Suite("Local store: messages of topics")
 struct StoreHistoryTests {
-    private func lines(_ range: ClosedRange<UInt64>, topic: String = "chat.lobby") -> [KeptMessage] {
-        range.map { StoreFixture.line($0, topic: topic) }
-    }
-
     @Test("What is kept is what came")
     func whole() async throws {
         let store = try StoreFixture.store()
@@ -107,7 +103,7 @@ struct StoreHistoryTests {
     func incarnations() async throws {
         let store = try StoreFixture.store()
         let anew = StreamIdentity(name: StoreFixture.stream.name, incarnation: 2_000)
-        try await store.keep(lines(1...3))
+        try await store.keep((1...3).map { StoreFixture.line($0) })
         try await store.keep([
             StoreFixture.line(1, "new", time: 50_000, stream: anew), StoreFixture.line(2, time: 51_000, stream: anew),
         ])
