@@ -21,10 +21,8 @@ private struct KeptOutbox {
 
     var path: String { folder.path("alice.sqlite") }
 
-    func configuration(
-        reconnect: ReconnectPolicy = .rongcloud, outbox: OutboxPolicy = .parley, user: String? = MemoryNetwork.user
-    ) -> RelayConfiguration {
-        var configuration = network.configuration(reconnect: reconnect, outbox: outbox, user: user)
+    func configuration(outbox: OutboxPolicy = .parley) -> RelayConfiguration {
+        var configuration = network.configuration(outbox: outbox)
         configuration.store = .file(path)
         return configuration
     }
