@@ -120,6 +120,26 @@ struct KeptOutboxClientTests {
         #expect(kept.network.server.received.count { $0 == "h4sh.chat.room" } == 6)
     }
 
+    @Test("B30 B32 a message that was stored, and whose end was not written, is found and not sent twice")
+    func storedBefore() async throws {
+        let kept = try KeptOutbox()
+        func send() async throws {
+            let client = try await kept.network.connected(kept.configuration())
+            _ = try await client.send(topic: "chat.room", message: "once", timeout: .seconds(60))
+        }
+        try await send()
+        try await kept.released()
+        let rows = try await kept.rows()
+        #expect(rows.map(\.state) == [.sending] && rows.allSatisfy(\.message.mayBeStored))
+
+        let client = try await kept.network.connected(kept.configuration())
+        #expect(client.queuedCount == 0)
+        #expect(kept.network.stored() == ["once"])
+        #expect(kept.network.server.received.count { $0 == "h4sh.chat.room" } == 1)
+        await client.close()
+        #expect(try await kept.rows().isEmpty)
+    }
+
     @Test("B32 what is refused for its size is kept with the latest reason, and is sent where more is taken")
     func tooLong() async throws {
         let kept = try KeptOutbox()

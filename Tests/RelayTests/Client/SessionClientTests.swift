@@ -1,4 +1,3 @@
-import NATS
 import TestSupport
 import Testing
 

@@ -136,18 +136,6 @@ struct StreamProgressTests {
         #expect(progress.last == 10)
     }
 
-    @Test("B38: after an outage everything missed is asked for, and marked as recovered until the present is reached")
-    func recovery() {
-        var progress = Self.progress(through: 10)
-        #expect(progress.isLive)
-        #expect(resume(&progress, first: 1, newest: 13) == (.sequence(11), 0))
-        #expect(!progress.isLive)
-        #expect(judge(&progress, sequence: 11) == .recovered)
-        #expect(judge(&progress, sequence: 13) == .recovered)
-        #expect(progress.isLive)
-        #expect(judge(&progress, sequence: 14) == .new)
-    }
-
     @Test("B38: the rest may hold nothing for this subscription")
     func nothingOfOurs() {
         var progress = Self.progress(through: 10)
