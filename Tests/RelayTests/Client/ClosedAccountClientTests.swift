@@ -78,4 +78,18 @@ struct ClosedAccountClientTests {
         try await client.state(is: .connected)
         await client.close()
     }
+
+    @Test("B60: a login that finds no place is tried again within ten seconds")
+    func noPlace() async throws {
+        let network = try MemoryNetwork()
+        network.server.refuseLogins(with: "maximum account active connections exceeded")
+        let client = network.client(network.configuration(reconnect: ReconnectPolicy(schedule: [.seconds(60)])))
+        await client.beginConnecting()
+        try await eventually("a wait for another attempt") { client.status.nextRetryAt != nil }
+        #expect(client.status.nextRetryAt == network.time.now + .seconds(10))
+        network.server.refuseLogins(with: nil)
+        try await network.attemptNow(client)
+        try await client.state(is: .connected)
+        await client.close()
+    }
 }

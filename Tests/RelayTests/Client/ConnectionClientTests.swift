@@ -184,6 +184,43 @@ struct ConnectionClientTests {
         #expect(await client.knownServers.map(\.host) == ["third"])
         await client.close()
     }
+
+    @Test("Equal seeds give equal waits")
+    func seeds() async throws {
+        func waits(_ seed: UInt64) async throws -> [Duration] {
+            let network = try MemoryNetwork()
+            network.server.refuseDials(with: Self.refusal)
+            var configuration = network.configuration(reconnect: .parley)
+            configuration.seed = seed
+            let client = network.client(configuration)
+            await client.beginConnecting()
+            var waits: [Duration] = []
+            for dial in 1...5 {
+                try await eventually("dial \(dial)") {
+                    network.server.dials == dial && client.status.nextRetryAt != nil
+                }
+                guard let moment = client.status.nextRetryAt else { break }
+                waits.append(moment - network.time.now)
+                network.time.advance(by: moment - network.time.now)
+            }
+            await client.close()
+            return waits
+        }
+        let first = try await waits(4_711)
+        #expect(try await first == waits(4_711) && first.count == 5)
+        #expect(try await first != waits(4_712))
+    }
+
+    @Test("B19 the network is judged by the servers of the present session")
+    func otherServers() async throws {
+        let client = await clientWithoutNetwork()
+        await client.disconnect()
+        network.server.refuseDials(with: nil)
+        let here = ServerAddress(host: "127.0.0.1")
+        client.settings.withLockedValue { $0.configuration.servers = .fixed([here]) }
+        try await client.connect()
+        await client.close()
+    }
 }
 
 extension RelayClient {

@@ -60,4 +60,30 @@ struct ControlClientTests {
         #expect(client.status.reason == .deactivated("tidying up"))
         await client.close()
     }
+
+    @Test("B17 with tokens only the account's own word is believed, and each word once")
+    func signed() async throws {
+        let network = try MemoryNetwork()
+        let account = NKeyPair.generate(.account)
+        let credentials = try UserToken.credentials(signedBy: account)
+        let client = try await network.connected(network.configuration(credentials: credentials))
+        let now = network.time.secondsSince1970
+        let kick = try ControlMessage(kind: .kicked, administrator: "root").encoded(
+            for: MemoryNetwork.user, signedBy: account, at: now)
+        let foreign = try ControlMessage(kind: .deactivated).encoded(
+            for: MemoryNetwork.user, signedBy: .generate(.account), at: now)
+        let end = try ControlMessage(kind: .banned, reason: "really").encoded(
+            for: MemoryNetwork.user, signedBy: account, at: now)
+        try say(.banned, on: network)
+        network.server.publish(Self.subject, foreign)
+        network.server.publish(Self.subject, kick)
+        try await client.state(is: .disconnected)
+        #expect(client.status.reason == .kicked(by: "root", reason: nil))
+        try await client.connect()
+        network.server.publish(Self.subject, kick)
+        network.server.publish(Self.subject, end)
+        try await client.state(is: .disconnected)
+        #expect(client.status.reason == .banned("really"))
+        await client.close()
+    }
 }

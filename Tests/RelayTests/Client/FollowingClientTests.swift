@@ -129,4 +129,30 @@ struct FollowingClientTests {
         try await heard.wait(for: "> granted")
         await client.close()
     }
+
+    @Test("B36 several listeners hear one topic, each until its token goes; a second `on` is refused")
+    func listeners() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let (only, second, third) = (TextListener(), TextListener(), TextListener())
+        #expect(try await client.on(topic: "chat.room", listener: only))
+        #expect(try await client.on(topic: "chat.room", listener: second) == false)
+        let token = try await client.listen(to: "chat.room", listener: second)
+        var other: SubscriptionToken? = try await client.listen(to: "chat.room", listener: third)
+        try network.store("one")
+        for listener in [only, second, third] {
+            try await eventually("the first line") { listener.heard.all == ["one"] }
+        }
+        token.cancel()
+        _ = other
+        other = nil
+        try await eventually("the end of the two") { network.server.consumers(of: "test_stream").count == 1 }
+        try network.store("two")
+        try await eventually("the second line") { only.heard.all == ["one", "two"] }
+        #expect(second.heard.all == ["one"] && third.heard.all == ["one"])
+        let closing = try await client.listen(to: SystemEvent.disconnected.topic, listener: third)
+        await client.close()
+        #expect(third.heard.all == ["one", SystemEvent.disconnected.rawValue])
+        closing.cancel()
+    }
 }

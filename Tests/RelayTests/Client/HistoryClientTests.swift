@@ -136,6 +136,9 @@ struct HistoryClientTests {
         await #expect(throws: RelayError.self) { try await client.history(topic: "chat.room", from: 14) }
         await #expect(throws: RelayError.self) { try await client.history(topic: "chat.room", from: 1, limit: 0) }
         await client.close()
+        await #expect(throws: RelayError.invalidArgument("The start lies after the end")) {
+            try await client.history(topic: "chat.room", start: now, end: earlier)
+        }
         let offline = try await client.history(topic: "chat.room", from: 4, through: 6)
         #expect(offline.map(\.text) == Self.numbers(4...6) && offline.isOffline && offline.asOf != nil)
         let later = try await client.history(topic: "chat.room", behind: place, limit: 2)

@@ -21,8 +21,10 @@ private struct KeptOutbox {
 
     var path: String { folder.path("alice.sqlite") }
 
-    func configuration(outbox: OutboxPolicy = .parley) -> RelayConfiguration {
-        var configuration = network.configuration(outbox: outbox)
+    func configuration(
+        reconnect: ReconnectPolicy = .rongcloud, outbox: OutboxPolicy = .parley, user: String? = MemoryNetwork.user
+    ) -> RelayConfiguration {
+        var configuration = network.configuration(reconnect: reconnect, outbox: outbox, user: user)
         configuration.store = .file(path)
         return configuration
     }
@@ -293,5 +295,212 @@ struct KeptOutboxClientTests {
         let missing = RelayError.notFound("The unsent message \(id)")
         await #expect(throws: missing) { try await client.sendAgain(id: id) }
         #expect(try await client.drop(ids: [id]).isEmpty)
+    }
+
+    @Test("B32 what is discarded waits for the person: it is listed, sent again or dropped")
+    func notSent() async throws {
+        let kept = try KeptOutbox()
+        let first = try await kept.network.connected(kept.configuration())
+        await first.setReachable(false)
+        let ids = try await kept.enqueue(["1", "2", "3"], first)
+        await first.close()
+
+        let second = kept.network.client(kept.configuration())
+        let listed = try await second.notSent()
+        #expect(listed.map(\.id) == ids && listed.map(\.text) == ["1", "2", "3"])
+        #expect(listed.allSatisfy { $0.reason == ConnectionReason.closedByUser.words && !$0.mayBeStored })
+        #expect(listed.allSatisfy { $0.destination == .topic("chat.room") })
+        // What cannot be sent goes on waiting.
+        await #expect(throws: RelayError.notConnected) { try await second.sendAgain(id: ids[1]) }
+        #expect(try await second.notSent() == listed)
+
+        try await second.connect()
+        #expect(kept.network.stored().isEmpty)
+        try await second.sendAgain(id: ids[2])
+        try await second.sendAgain(id: ids[0])
+        try await eventually("both") { kept.network.stored() == ["3", "1"] }
+        #expect(kept.storedIDs == [ids[2], ids[0]])
+        #expect(try await second.drop(ids: [ids[1]]) == [ids[1]])
+        let missing = RelayError.notFound("The unsent message \(ids[1])")
+        #expect(try await second.drop(ids: [ids[1]]).isEmpty)
+        await #expect(throws: missing) { try await second.sendAgain(id: ids[1]) }
+        #expect(try await second.notSent().isEmpty)
+        try await eventually("their ends") { second.queuedCount == 0 }
+        await second.close()
+        #expect(try await kept.rows().isEmpty)
+    }
+
+    @Test("B32 what RelayX's window discards is kept as not sent, with the reason")
+    func relayxWindow() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration(reconnect: .relayx, outbox: .relayx))
+        let outcomes = Gathered(client.publishes)
+        kept.network.server.setSilent(true)
+        let id = try await client.enqueue(topic: "chat.room", message: "unsent").id
+        kept.network.server.refuseDials(with: .connectionLost("no server"))
+        kept.network.server.disconnectAll()
+        try await kept.network.letTimePass("the end of the window") { client.status.state == .disconnected }
+        try await outcomes.wait(for: "the discarded line") {
+            $0.contains(PublishNews(id: id, state: .discarded(.windowExpired), mayBeStored: true))
+        }
+        let listed = try await client.notSent()
+        #expect(listed.map(\.id) == [id] && listed.map(\.reason) == [ConnectionReason.windowExpired.words])
+        // It was sent once, and never answered.
+        #expect(listed.allSatisfy { $0.mayBeStored })
+        await client.close()
+        #expect(try await kept.rows().map(\.message.id) == [id])
+    }
+
+    @Test(
+        "B32 what the network refuses for good is kept as not sent, and nothing says that it may have been",
+        arguments: [false, true])
+    func refused(hasStream: Bool) async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration())
+        let outcomes = Gathered(client.publishes)
+        kept.network.server.deleteStream("test_stream")
+        // It holds other topics alone.
+        if hasStream { try kept.network.server.createStream("test_stream", subjects: ["h4sh.ops.>"]) }
+        let id = try await client.enqueue(topic: "chat.room", message: "for nobody").id
+        try await kept.network.letAttemptsPass(on: "chat.room", "the refusal") { _ in
+            outcomes.all.contains { $0.state.isFinal }
+        }
+        let listed = try await client.notSent()
+        #expect(listed.map(\.id) == [id] && listed.allSatisfy { !$0.mayBeStored && $0.reason.contains("no stream") })
+        await client.close()
+        #expect(try await kept.rows().map(\.message.mayBeStored) == [false])
+    }
+
+    @Test("B32 a line that waits for its writer's name outlives the client, and is signed by the next one")
+    func unsigned() async throws {
+        let kept = try KeptOutbox()
+        kept.network.server.refuseDials(with: .connectionLost("no server"))
+        func leave() async throws -> String {
+            let client = kept.network.client(kept.configuration(user: nil))
+            await client.beginConnecting()
+            _ = await client.openingStore().value
+            return try await client.enqueueLine(topic: "chat.room", text: "hello").id
+        }
+        let id = try await leave()
+        try await kept.released()
+        let rows = try await kept.rows()
+        #expect(rows.map(\.message.id) == [id] && rows.allSatisfy { $0.message.unsigned?.text == "hello" })
+
+        kept.network.server.refuseDials(with: nil)
+        let client = try await kept.network.connected(kept.configuration())
+        let stored = kept.network.server.messages(in: "test_stream")
+        try #require(stored.count == 1)
+        let envelope = try Envelope(
+            decoding: stored[0].payload, fallbackID: "", fallbackRoom: "", fallbackStart: .now)
+        let words = ChatLine(envelope.message)
+        #expect(envelope.id == id && words?.username == MemoryNetwork.user && words?.text == "hello")
+        await client.close()
+    }
+
+    @Test("B32 what is submitted while the store is being opened is kept as soon as it is open")
+    func submittedEarly() async throws {
+        let kept = try KeptOutbox()
+        kept.network.server.refuseDials(with: .connectionLost("no server"))
+        let client = kept.network.client(kept.configuration(outbox: OutboxPolicy(discardsOnClose: false)))
+        await client.beginConnecting()
+        let ids = try await kept.enqueue(["1", "2"], client)
+        _ = await client.openingStore().value
+        try await eventually("both rows") { try await kept.rows().map(\.message.id) == ids }
+        #expect(try await client.keptOutbox().map(\.text) == ["1", "2"])
+        await client.close()
+    }
+
+    @Test("B32 what waits for a connection leaves when the disk has it that it may have been sent")
+    func slowDiskAtOpening() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration())
+        let store = try #require(await client.openingStore().value)
+        await client.setReachable(false)
+        let id = try await client.enqueue(topic: "chat.room", message: "waits").id
+        #expect(try await kept.rows().map(\.state) == [.queued])
+        let disk = StoppedDisk(store)
+        await disk.stands()
+        await client.setReachable(true)
+        try await eventually("the opening of the outbox") { client.publisher.isFlushAwaited }
+        #expect(client.status.state == .reconnecting && !kept.network.server.received.contains("h4sh.chat.room"))
+        disk.go()
+        try await client.state(is: .connected)
+        #expect(kept.storedIDs == [id])
+        await client.close()
+    }
+
+    @Test("B32 a message that is taken back leaves nothing in the store")
+    func takenBack() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration())
+        await client.setReachable(false)
+        let id = try await client.enqueue(topic: "chat.room", message: "oh no").id
+        #expect(try await kept.rows().map(\.message.id) == [id])
+        #expect(client.cancelPublish(id: id))
+        try await eventually("an empty store") { try await kept.rows().isEmpty }
+        await client.close()
+    }
+
+    @Test("B30 B32 of two clients with one store each sends its own lines, once")
+    func shared() async throws {
+        let kept = try KeptOutbox()
+        let first = try await kept.network.connected(kept.configuration())
+        await first.setReachable(false)
+        try await first.enqueue(topic: "chat.room", message: "first")
+        let second = try await kept.network.connected(kept.configuration())
+        _ = try await second.send(topic: "chat.room", message: "second", timeout: .seconds(60))
+        #expect(kept.network.stored() == ["second"])
+        await first.setReachable(true)
+        try await first.state(is: .connected)
+        #expect(kept.network.stored() == ["second", "first"])
+        #expect(kept.network.server.received.count { $0 == "h4sh.chat.room" } == 2)
+        await first.close()
+        await second.close()
+        #expect(try await kept.rows().isEmpty)
+    }
+
+    @Test("B9 without a store that opens, lines wait in memory and leave")
+    func missingStore() async throws {
+        let kept = try KeptOutbox()
+        var configuration = kept.configuration()
+        configuration.store = .file(kept.folder.path)
+        let client = try await kept.network.connected(configuration)
+        await client.setReachable(false)
+        try await client.enqueue(topic: "chat.room", message: "waits")
+        #expect(client.queuedCount == 1)
+        await client.setReachable(true)
+        try await eventually("the line") { kept.network.stored() == ["waits"] }
+        #expect(try await client.notSent().isEmpty)
+        await client.close()
+    }
+
+    @Test("While the disk is full, lines wait in memory, which is told once; they are kept when there is room again")
+    func fullDisk() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration())
+        let store = try #require(await client.openingStore().value)
+        let news = Gathered(store.news)
+        await client.setReachable(false)
+        // SQLite itself refuses further pages, with the code of a full disk.
+        try await store.database.writeWithoutTransaction { database in
+            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+            try database.execute(sql: "PRAGMA max_page_count = \(pages)")
+        }
+        let text = String(repeating: "x", count: 50_000)
+        let ids = try await kept.enqueue(Array(repeating: text, count: 3), client)
+        #expect(client.queuedCount == 3)
+        try await news.wait(for: "the trouble") { !$0.isEmpty }
+        guard case .failing(let error)? = news.all.first else {
+            Issue.record("\(news.all)")
+            return
+        }
+        #expect(error.words.contains("the disk is full"))
+        #expect(try await kept.rows().isEmpty)
+
+        try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+        try await kept.network.letTimePass("the next try") { news.all.count > 1 }
+        #expect(news.all.dropFirst() == [.recovered(notKept: 0)])
+        #expect(try await kept.rows().map(\.message.id) == ids)
+        await client.close()
     }
 }

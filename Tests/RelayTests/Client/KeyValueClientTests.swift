@@ -227,6 +227,74 @@ struct KeyValueClientTests {
         }
         await client.close()
     }
+
+    @Test("B34 B52: RelayX's policy discards values that wait when the window passes, and says so")
+    func discarded() async throws {
+        let network = try network(history: 10)
+        let client = try await network.connected(network.configuration(reconnect: .relayx, outbox: .relayx))
+        network.server.refuseDials(with: .connectionLost("no server"))
+        network.server.disconnectAll()
+        try await eventually("the loss") { client.status.state != .connected }
+        let pending = try await client.enqueue(key: "a", value: .int(1))
+        try await network.letTimePass("the end of the window") { client.status.state == .disconnected }
+        await #expect(throws: RelayError.connection(.windowExpired)) {
+            try await pending.receipt(within: .seconds(60))
+        }
+        #expect(stored(network).isEmpty)
+        await client.close()
+    }
+
+    @Test("B52: without a connection values and deletions wait, and leave with the next one, once and in order")
+    func waits() async throws {
+        let network = try network(history: 10)
+        let client = try await network.connected()
+        let events = Gathered(client.events)
+        let outcomes = Gathered(client.publishes)
+        await client.setReachable(false)
+        #expect(try await client.put(key: "a", value: .int(1)) == nil)
+        #expect(try await client.put(key: "a", value: .null) == nil)
+        #expect(try await client.delete(key: "b") == false)
+        #expect(client.queuedCount == 3)
+        // Somebody else's earlier value is replaced, as it would be with a connection.
+        _ = try store("0", for: "b", on: network)
+        await client.setReachable(true)
+        try await client.state(is: .connected)
+        let a = stored(network).filter { $0.hasPrefix("a") }
+        let b = stored(network).filter { $0.hasPrefix("b") }
+        #expect(a == ["a = 1", "a = null"] && b == ["b = 0", "b deleted"])
+        #expect(try await client.get(key: "a")?.value == .null)
+        #expect(try await client.get(key: "b") == nil)
+        try await events.wait(for: "the news of what waited") { $0.contains(.messageResend) }
+        try await outcomes.wait(for: "the ends") { news in news.count { $0.state.isFinal } == 3 }
+        #expect(client.queuedCount == 0)
+        // With a connection nothing waits.
+        #expect(try await client.put(key: "a", value: .int(2)) == 5)
+        await client.close()
+    }
+
+    @Test("B52: a watch tells what is there, then what changes, through a cut and without a repetition")
+    func watching() async throws {
+        let network = try network()
+        let client = network.client()
+        for (json, key) in [("1", "a"), ("2", "b"), ("3", "a")] { try store(json, for: key, on: network) }
+        let seen = Gathered(try await client.watch(key: ">"))
+        try await client.connect()
+        try await seen.wait(for: "what is there") { $0.last == .live }
+        #expect(seen.words == ["b = 2", "a = 3", "live"])
+        try await client.delete(key: "b")
+        try await seen.wait(for: "the deletion") { $0.count == 4 }
+        try await network.takeConnection(of: client)
+        for (json, key) in [("4", "a"), ("5", "a"), ("null", "c"), ("6", "b")] {
+            try store(json, for: key, on: network)
+        }
+        await client.setReachable(true)
+        try await seen.wait(for: "what changed meanwhile") { events in events.count { $0 == .live } == 2 }
+        try await client.put(key: "a", value: .int(7))
+        try await seen.wait(for: "what changes now") { $0.count == 9 }
+        let expected = ["b = 2", "a = 3", "live", "b removed", "a = 5", "c = null", "b = 6", "live", "a = 7"]
+        #expect(seen.words == expected)
+        await client.close()
+    }
 }
 
 extension Gathered where Element == KeyValueEvent {

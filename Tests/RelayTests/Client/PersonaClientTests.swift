@@ -75,4 +75,36 @@ struct PersonaClientTests {
         #expect(try await personas(client) == ["seller"])
         await client.close()
     }
+
+    @Test("B51 what the host said of postboxes is kept, with when that was, and holds for letters while it is away")
+    func kept() async throws {
+        let network = try MemoryNetwork()
+        let folder = try TemporaryDirectory("personas")
+        var configuration = network.configuration()
+        configuration.store = .file(folder.path("alice.sqlite"))
+        try network.postLetter("1", postbox: "shop")
+        let first = try await network.connected(configuration)
+        #expect(try await first.keptPostboxes() == nil)
+        #expect(try await personas(first) == ["alice"])
+        bringHost(to: network)
+        let told = try await first.postboxes()
+        #expect(told.map(\.sudoId) == ["alice-1", "seller"])
+        #expect(try await personas(first) == ["seller"])
+        try await first.keptStore()?.flush()
+        // A letter that was kept before anybody knew is put right.
+        #expect(try await first.keptLetters()?.page.items.map(\.sudoId) == ["seller"])
+        await first.close()
+
+        network.server.service(Self.service, handler: nil)
+        let second = try await network.connected(configuration)
+        let kept = try #require(try await second.keptPostboxes())
+        #expect(kept.items == told && kept.asOf.milliseconds > 0)
+        try network.postLetter("2", postbox: "shop")
+        #expect(try await personas(second) == ["seller"])
+        await second.close()
+        let offline = network.client(configuration)
+        #expect(try await offline.keptPostboxes() == kept)
+        let nothing = network.client()
+        #expect(try await nothing.keptPostboxes() == nil)
+    }
 }

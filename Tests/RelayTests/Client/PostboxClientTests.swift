@@ -252,4 +252,26 @@ struct PostboxClientTests {
         token.cancel()
         await client.close()
     }
+
+    @Test("B50 a deletion that is cut off says of which letters nothing is known, and sends no more")
+    func interruptedDeletion() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for number in 1...300 { try network.postLetter("\(number)") }
+        let page = try await client.listMessages(limit: 100)
+        let second = try await client.listMessages(limit: 100, nextToken: page.nextToken)
+        let ids = (page.items + second.items).map(\.id)
+        try #require(ids.count == 200)
+        network.server.fail(subjectPrefix: "$JS.API.STREAM.MSG.DELETE.PB_alice", with: .silence)
+        let deletion = Task { try await client.deleteMessages(withMessageIds: ids) }
+        let delete = "$JS.API.STREAM.MSG.DELETE.PB_alice"
+        try await eventually("a window of deletions") { network.server.received.count { $0 == delete } >= 128 }
+        network.server.disconnectAll()
+        let result = try await deletion.value
+        #expect(result.deleted.isEmpty)
+        #expect(result.unknown.count >= 128)
+        #expect(result.unknown.map(\.id) + result.failed.map(\.id) == ids)
+        #expect(result.failed.allSatisfy { $0.error == .notConnected })
+        await client.close()
+    }
 }

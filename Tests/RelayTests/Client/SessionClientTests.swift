@@ -20,6 +20,19 @@ struct SessionClientTests {
         network.server.messages(in: Self.stream).last { $0.subject == Self.subject }
     }
 
+    private func device(_ name: String, _ policy: KickPolicy) -> RelayClient {
+        var configuration = network.configuration()
+        configuration.sessions = .exclusive(policy)
+        configuration.device = name
+        return network.client(configuration)
+    }
+
+    /// Whether the newest entry is this client's, and the client knows it.
+    private func holds(_ client: RelayClient) async -> Bool {
+        guard let claim = await client.run({ $0.login.claim }), let newest = entry else { return false }
+        return newest.payload == claim.value && newest.sequence == claim.revision
+    }
+
     /// Lets the time come at which the client writes its entry again, and waits until it has.
     private func renewal(of client: RelayClient) async throws {
         let revision = await client.run { $0.login.claim }?.revision ?? 0
@@ -51,5 +64,40 @@ struct SessionClientTests {
         // Which a client that is closed waits a second for.
         try await eventually("the session is given back") { entry?.headers["KV-Operation"] == "DEL" }
         #expect(await client.run { $0.login.claim }?.revision == nil)
+    }
+
+    @Test("B18 a device that comes back from an outage keeps its own session, and yields to another one's")
+    func outages() async throws {
+        let desk = device("desk", .yield)
+        try await desk.connect()
+        network.server.disconnectAll()
+        try await network.attemptNow(desk)
+        try await desk.state(is: .connected)
+        #expect(desk.status.recoveries == 1)
+        #expect(await holds(desk))
+        network.server.disconnectAll()
+        try await desk.state(is: .reconnecting)
+        let laptop = device("laptop", .takeOver)
+        try await laptop.connect()
+        try await network.attemptNow(desk)
+        try await desk.state(is: .disconnected)
+        #expect(desk.status.reason == .kickedByOtherDevice("laptop"))
+        #expect(laptop.status.state == .connected)
+        #expect(await holds(laptop))
+        await laptop.close()
+    }
+
+    @Test("B18 a network that keeps no sessions says so at once, and is tried again")
+    func noBucket() async throws {
+        network.server.deleteStream(Self.stream)
+        let client = device("desk", .yield)
+        await client.beginConnecting()
+        try await eventually("the reason") { client.status.reason != nil }
+        #expect(client.status.reason?.words.contains("keeps no sessions") == true, "\(client.status.words)")
+        try network.server.createBucket(SessionClaim.bucket)
+        try await network.attemptNow(client)
+        try await client.state(is: .connected)
+        #expect(await holds(client))
+        await client.close()
     }
 }

@@ -110,4 +110,17 @@ struct TokenProviderClientTests {
         // A name for people is no part of a subject.
         for name in ["Alice Liddell", "a.b", "alice>", ""] { #expect(try UserToken.credentials(for: name).user == nil) }
     }
+
+    @Test("B5 credentials that come from elsewhere end the wait for the provider")
+    func givenMeanwhile() async throws {
+        let desk = Desk()
+        let expired = try UserToken.credentials(expires: 1)
+        let client = network.client(with: .provided(startingWith: expired) { try await desk.ask() })
+        await client.beginConnecting()
+        try await desk.isAsked()
+        try await client.use(UserToken.credentials())
+        try await client.state(is: .connected)
+        desk.answer(nil)
+        await client.close()
+    }
 }

@@ -204,4 +204,40 @@ struct TopicClientTests {
         await client.setReachable(false)
         await client.close()
     }
+
+    @Test("B36 a listener that came before connect hears messages and system events")
+    func listeners() async throws {
+        let network = try MemoryNetwork()
+        let client = network.client()
+        let messages = TextListener()
+        let system = TextListener()
+        #expect(try await client.on(topic: "chat.room", listener: messages))
+        #expect(try await client.on(topic: "chat.room", listener: system) == false)
+        #expect(try await client.on(topic: SystemEvent.connected.rawValue, listener: system))
+        #expect(try await client.on(topic: SystemEvent.disconnected.rawValue, listener: system))
+        try await client.connect()
+        _ = try await client.publish(topic: "chat.room", message: "hello")
+        try await eventually("the message") { messages.heard.all == ["hello"] }
+        #expect(await client.off(topic: "chat.room"))
+        #expect(await client.off(topic: "chat.room") == false)
+        await client.close()
+        try await eventually("both system events") { system.heard.all == ["CONNECTED", "DISCONNECTED"] }
+    }
+
+    @Test("Who reads a whole copy of a cluster asks about it ever more rarely")
+    func idleCopy() async throws {
+        let network = try MemoryNetwork()
+        network.server.info.cluster = "three"
+        let client = try await network.connected()
+        let received = try await client.gathered("chat.room")
+        try network.store("before")
+        try await received.wait(forText: "before")
+        func made() -> Int { network.server.received.count { $0.contains("CONSUMER.CREATE.") } }
+        let first = made()
+        for _ in 0..<40 { network.server.sendHeartbeats() }
+        try network.store("after")
+        try await received.wait(forText: "after")
+        #expect(made() - first <= 6)
+        await client.close()
+    }
 }

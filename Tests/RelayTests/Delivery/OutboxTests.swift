@@ -313,4 +313,13 @@ import Testing
         for index in 5..<12 { #expect(times[index] - times[index - 5] >= .seconds(1)) }
         #expect(times[11] - now == .seconds(2))
     }
+
+    @Test("B32: an outbox opens when the disk has it that what waits may have left")
+    func openedWhenKept() throws {
+        var delivery = try filled(["1"])
+        #expect(delivery.opened(tellsOfRecipients: true, isKeptFirst: true, at: now).isEmpty && !delivery.isFlushed)
+        #expect(delivery.kept(before: .max, leaves: false, at: now).isEmpty)
+        #expect(look(&delivery).isEmpty)
+        #expect(delivery.kept(before: .max, leaves: true, at: now) == [.send(message("1"))])
+    }
 }

@@ -76,4 +76,19 @@ struct KeyFindingTests {
         let again = delivery.moment(at: now + .milliseconds(250))
         #expect(again == [.lookUpKey(.init(message: message(), newestBefore: nil), key: "a")])
     }
+
+    @Test("B32 B52: a waiting value and a waiting deletion come back from the local store as what they are")
+    func kept() async throws {
+        let store = try StoreFixture.store()
+        let value = try KeyValueStore.message(setting: "a.b", to: .string("x"), id: "1")
+        let deletion = try KeyValueStore.message(deleting: "a.b", id: "2")
+        for message in [value, deletion] {
+            try await store.commit([.outbox(KeptPublish(message: message, since: Timestamp(milliseconds: 5)))])
+        }
+        let rows = try await store.outbox()
+        #expect(rows.map(\.message) == [value, deletion])
+        #expect(rows.map(\.message.destination) == [.key("a.b"), .key("a.b")])
+        #expect(rows.map { NotSentMessage($0).text } == ["\"x\"", ""])
+        #expect("\(Destination.key("a.b"))" == "$KV.a.b")
+    }
 }

@@ -98,4 +98,39 @@ struct LettersTests {
             #expect(PostboxRequest.title(text) == text)
         }
     }
+
+    @Test(
+        "The postbox service's refusals say what to do",
+        arguments: [
+            (
+                PostboxReply.Failure.invalidName,
+                RelayError.invalidArgument("A postbox's name has 1 to 64 letters, digits, _ and -")
+            ),
+            (
+                PostboxReply.Failure.invalidTitle,
+                RelayError.invalidArgument(
+                    "A postbox's title is a line of 1 to 128 bytes, without invisible characters")
+            ),
+            (
+                PostboxReply.Failure.titleTaken,
+                RelayError.invalidArgument("Another postbox already has that name or title")
+            ),
+            (
+                PostboxReply.Failure.exists,
+                RelayError.invalidArgument("There is already a postbox work, or one with that title")
+            ),
+            (PostboxReply.Failure.notFound, RelayError.notFound("The postbox work")),
+            (
+                PostboxReply.Failure.limitExceeded,
+                RelayError.server(code: 429, "there are as many postboxes as one may have")
+            ),
+            (
+                PostboxReply.Failure.invalidRequest,
+                RelayError.server(code: 400, "the postbox service did not understand")
+            ),
+            (PostboxReply.Failure.unavailable, RelayError.timeout("The postbox service")),
+        ])
+    func refusals(failure: PostboxReply.Failure, error: RelayError) {
+        #expect(throws: error) { try PostboxServiceClient.postboxes(in: PostboxReply(error: failure), about: "work") }
+    }
 }

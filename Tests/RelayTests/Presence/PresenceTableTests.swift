@@ -216,6 +216,12 @@ struct PresenceEntryTests {
         #expect(entry(Array(text.utf8))?.isTyping == isTyping)
         #expect(entry(Array(text.utf8))?.presence == .here)
     }
+
+    @Test("Typing alone makes nobody present")
+    func typingAlone() {
+        #expect(entry(Array(#"{"typing":true}"#.utf8)) == nil)
+        #expect(entry(Array(#"{"state":"gone","typing":true}"#.utf8)) == nil)
+    }
 }
 
 @Suite("Presence: what is written of the own user, as a value")

@@ -194,4 +194,12 @@ struct LifecycleMachineTests {
         let replacement = LifecycleMachine.Action.replace.connectionEvents(generation: 1)
         #expect(replacement.first == .connectionFailed(generation: 1, reason: reason))
     }
+
+    @Test("B12: the presets do what the systems do that they are named after")
+    func presets() {
+        #expect(LifecyclePolicy.rongcloud.grace == .seconds(120) && LifecyclePolicy.nexconn.grace == .seconds(120))
+        #expect(LifecyclePolicy.relayx.grace == nil && LifecyclePolicy.supabase.grace == .seconds(1))
+        #expect(LifecyclePolicy.sudo.grace == .seconds(1) && LifecyclePolicy.immediate.grace == .seconds(1))
+        #expect(LifecyclePolicy.suspend(after: .zero).grace == .seconds(1))
+    }
 }

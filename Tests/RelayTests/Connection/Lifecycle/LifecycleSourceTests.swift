@@ -141,4 +141,10 @@ struct LifecycleSourceTests {
         #expect(kept.count == 65 && kept.last == .probe)
         #expect(signals.markWithRoom(.probe))
     }
+
+    @Test("The system's clocks can be read")
+    func systemClocks() async throws {
+        // Only a machine that interrupts every reading has none.
+        try await eventually("a reading") { SleepGauge.Reading.system() != nil }
+    }
 }
