@@ -9,11 +9,12 @@ import Testing
 struct ClosedAccountClientTests {
     private let account = NKeyPair.generate(.account)
 
-    /// The service's answer to a user who is banned.
-    private func refusal() throws -> [UInt8] {
+    /// The service's answer to a user who is kept out.
+    private func refusal(
+        _ kind: ControlMessage.Kind = .banned, signedBy key: NKeyPair? = nil, for user: String = MemoryNetwork.user
+    ) throws -> [UInt8] {
         // Long ago, by whichever of the two clocks.
-        let ban = ControlMessage(kind: .banned, reason: "spam")
-        let proof = try ban.proof(for: MemoryNetwork.user, signedBy: account, at: 1_000)
+        let proof = try ControlMessage(kind: kind, reason: "spam").proof(for: user, signedBy: key ?? account, at: 1_000)
         return Array(#"{"status":"NAMESPACE_RETRIEVE_FAILURE","refusal":"\#(proof)"}"#.utf8)
     }
 
@@ -91,5 +92,45 @@ struct ClosedAccountClientTests {
         try await network.attemptNow(client)
         try await client.state(is: .connected)
         await client.close()
+    }
+
+    /// A client that asks for the names of topics, and whose service answers so.
+    private func client(on network: MemoryNetwork, answer: [UInt8]) throws -> RelayClient {
+        network.server.service(NetworkNames.namespace) { _ in answer }
+        var configuration = network.configuration(credentials: try UserToken.credentials(signedBy: account))
+        configuration.namespace = nil
+        return network.client(configuration)
+    }
+
+    @Test(
+        "B60: a client that is refused at login leaves for the reason that the network has signed, at each login",
+        arguments: [
+            (ControlMessage.Kind.banned, ConnectionReason.banned("spam")), (.deactivated, .deactivated("spam")),
+            (.applicationBlocked, .appBlocked("spam")), (.accessExpired, .accessExpired("spam")),
+        ])
+    func refused(kind: ControlMessage.Kind, reason: NATS.ConnectionReason) async throws {
+        let network = try MemoryNetwork()
+        let client = try client(on: network, answer: refusal(kind))
+        for login in 1...2 {
+            await #expect(throws: RelayError.connection(reason)) { try await client.connect() }
+            #expect(client.status.reason == reason && network.server.dials == login)
+            try await eventually("the end of the connection") { network.server.connections == 0 }
+        }
+    }
+
+    @Test("A refusal that the user's own network has not signed ends nothing: the client tries again")
+    func unproved() async throws {
+        let network = try MemoryNetwork()
+        for answer in [
+            try refusal(signedBy: .generate(.account)), try refusal(for: "bob"),
+            Array(#"{"status":"NAMESPACE_RETRIEVE_FAILURE","refusal":"banned"}"#.utf8),
+            Array(#"{"status":"NAMESPACE_RETRIEVE_FAILURE"}"#.utf8),
+        ] {
+            let client = try client(on: network, answer: answer)
+            await client.beginConnecting()
+            try await eventually("a wait for another attempt") { client.status.nextRetryAt != nil }
+            #expect(client.status.state == .connecting)
+            await client.close()
+        }
     }
 }

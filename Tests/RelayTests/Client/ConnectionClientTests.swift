@@ -221,9 +221,190 @@ struct ConnectionClientTests {
         try await client.connect()
         await client.close()
     }
+
+    @Test("B7 B13 many callers of connect share one connection and hear CONNECTED once")
+    func singleFlight() async throws {
+        let client = network.client()
+        let events = Gathered(client.events)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { try await client.connect() } }
+            try await group.waitForAll()
+        }
+        #expect(client.status.state == .connected)
+        try await client.connect()
+        #expect(network.server.dials == 1)
+        await client.close()
+        try await events.wait(for: "the end") { $0.contains(.disconnected) }
+        #expect(events.all == [.connected, .disconnected])
+    }
+
+    @Test("B16 disconnect while waiting for the next attempt is final")
+    func disconnectInBackoff() async throws {
+        let slow = ReconnectPolicy(schedule: [.seconds(60)])
+        let client = try await network.connected(network.configuration(reconnect: slow))
+        let events = Gathered(client.events)
+        network.server.disconnectAll()
+        try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
+        #expect(client.status.state == .reconnecting)
+        await client.disconnect()
+        #expect(client.status.state == .disconnected)
+        #expect(client.status.reason == .closedByUser)
+        try await events.wait(for: "the end") { $0.contains(.disconnected) }
+        #expect(events.all == [.reconnecting, .disconnected])
+        #expect(network.time.untilNext == nil && network.server.dials == 1)
+    }
+
+    @Test("B21 B24 the background suspends after its grace, the foreground brings everything back once")
+    func lifecycle() async throws {
+        let client = try await network.connected(network.configuration(lifecycle: .immediate))
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        await client.flicker(100)
+        #expect(client.status.state == .connected && network.time.untilNext == nil)
+        await client.setAppStateActive(false)
+        try await eventually("the grace") { network.time.waits == [.seconds(1)] }
+        #expect(client.status.state == .connected)
+        network.time.advance(by: .seconds(1))
+        try await client.state(is: .suspended)
+        try network.store("while away")
+        await client.setAppStateActive(true)
+        try await client.state(is: .connected)
+        try await eventually("what was said meanwhile") { heard.all.contains { $0.hasSuffix("while away") } }
+        #expect(heard.all.count { $0.hasSuffix("while away") } == 1 && network.server.dials == 2)
+        // A person's own disconnect outlasts a trip to the background.
+        await client.setAppStateActive(false)
+        await client.disconnect()
+        await client.setAppStateActive(true)
+        #expect(client.status.state == .disconnected && network.time.untilNext == nil)
+    }
+
+    @Test("B61 a server that answers nothing is told of while the client is connected, and so is its return")
+    func silent() async throws {
+        let client = try await network.connected()
+        var states: [ConnectionStatus.State] = []
+        var statuses = client.statuses.makeAsyncIterator()
+        network.server.setSilent(true)
+        let pending = try await client.enqueue(topic: "chat.room", message: "hello")
+        while let status = await statuses.next(), status.silentSince == nil { states.append(status.state) }
+        let since = try #require(client.status.silentSince)
+        #expect(since <= network.time.now && client.status.roundTripTime == nil)
+        network.server.setSilent(false)
+        while let status = await statuses.next(), status.silentSince != nil { states.append(status.state) }
+        #expect(states.allSatisfy { $0 == .connected } && client.status.state == .connected)
+        _ = try await pending.receipt(within: .seconds(600))
+        try await eventually("another round trip") { client.status.roundTripTime != nil }
+        await client.close()
+    }
+
+    @Test("B20 a server that freezes is noticed by the pings")
+    func frozen() async throws {
+        var configuration = network.configuration()
+        configuration.pingInterval = .milliseconds(50)
+        // The wire's own time, in which a busy machine has to answer while nothing is frozen.
+        configuration.pongTimeout = .seconds(3)
+        let client = try await network.connected(configuration)
+        network.server.setSilent(true)
+        try await client.state(is: .reconnecting)
+        network.server.setSilent(false)
+        try await network.attemptNow(client)
+        try await client.state(is: .connected)
+        await client.close()
+    }
+
+    @Test("B1 B2 credentials are checked before any I/O and never shown")
+    func credentials() throws {
+        let seed = NKeyPair.generate(.user).withSeedText { $0 }
+        for (key, secret) in [("", ""), ("", seed), ("key", ""), ("key", "SUNOTASEED"), ("notajwt", seed)] {
+            #expect {
+                _ = try RelayCredentials.apiKey(key, secret: secret)
+            } throws: { error in
+                guard case .invalidCredentials(let text) = error as? RelayError else { return false }
+                return secret.isEmpty || !text.contains(secret)
+            }
+        }
+        #expect(throws: RelayError.self) { try RelayCredentials.accessToken("") }
+        #expect(throws: RelayError.self) { try RelayCredentials.accessToken(" \t\n") }
+        #expect(throws: RelayError.self) { try RelayCredentials.file("/nonexistent.creds") }
+    }
+
+    @Test("B8 connect gives up at its time limit and stops")
+    func timeLimit() async throws {
+        network.server.refuseDials(with: Self.refusal)
+        // A client that still tried would try often.
+        let often = ReconnectPolicy(schedule: [.milliseconds(10)])
+        let client = network.client(network.configuration(reconnect: often))
+        let connecting = Task { try await client.connect(timeLimit: 1) }
+        for attempt in 1...3 {
+            try await failed(attempt, client)
+            network.time.advance(by: .milliseconds(10))
+        }
+        try await failed(4, client)
+        network.time.advance(by: .milliseconds(970))
+        let reason = ConnectionReason.timeLimit(.seconds(1), after: ConnectionReason(Self.refusal))
+        await #expect(throws: RelayError.connection(reason)) { try await connecting.value }
+        #expect(client.status.state == .disconnected)
+        network.server.refuseDials(with: nil)
+        // Nothing tries any more, though the server is back and others are on it.
+        let other = try await network.connected()
+        await other.close()
+        #expect(network.time.untilNext == nil && network.server.dials == 5)
+        #expect(client.status.state == .disconnected)
+        try await client.connect(timeLimit: 60)
+        await client.close()
+    }
+
+    @Test("B14 RelayX's window ends the session by the clock: RECONN_FAILED, then DISCONNECTED")
+    func window() async throws {
+        let client = try await network.connected(network.configuration(reconnect: .relayx, outbox: .relayx))
+        let events = Gathered(client.events)
+        let outcomes = Gathered(client.publishes)
+        // A server that stands still stores nothing, so the line is still waiting when the window ends.
+        network.server.setSilent(true)
+        let id = try await client.enqueue(topic: "chat.room", message: "unsent").id
+        network.server.refuseDials(with: Self.refusal)
+        network.server.disconnectAll()
+        try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
+        network.time.advance(by: .seconds(119))
+        try await failed(2, client)
+        #expect(client.status.state == .reconnecting && client.queuedCount == 1)
+        network.time.advance(by: .seconds(1))
+        try await client.state(is: .disconnected)
+        try await events.wait(for: "the end") { $0.contains(.disconnected) }
+        #expect(events.all == [.reconnecting, .reconnectFailed, .disconnected])
+        try await outcomes.wait(for: "the discarded line") {
+            $0.contains(PublishNews(id: id, state: .discarded(.windowExpired), mayBeStored: true))
+        }
+    }
+
+    /// Waits until so many attempts have been made in all, and the client waits for the next one.
+    private func failed(_ attempts: Int, _ client: RelayClient) async throws {
+        try await eventually("the wait behind attempt \(attempts)") {
+            network.server.dials == attempts && client.status.nextRetryAt != nil
+        }
+    }
+
+    @Test("A server in lame duck mode is left before it closes")
+    func lameDuck() async throws {
+        let client = try await network.connected()
+        let statuses = Gathered(client.statuses)
+        network.server.sendLameDuck()
+        try await statuses.wait(for: "the leaving") { $0.contains { $0.state == .reconnecting } }
+        let reason = statuses.all.first { $0.state == .reconnecting }?.reason
+        #expect(reason == .connectionLost("the server is shutting down"))
+        try await eventually("the client's going") { network.server.connections == 0 }
+        await client.disconnect()
+    }
 }
 
 extension RelayClient {
+    /// Leaves the foreground and comes back so many times, with no time between the two.
+    fileprivate func flicker(_ count: Int) {
+        for _ in 0..<count {
+            setAppStateActive(false)
+            setAppStateActive(true)
+        }
+    }
+
     /// Connects after a time in which none of the client's timers could fire, as after a laptop's sleep.
     fileprivate func connect(
         afterSleepOf duration: Duration, _ time: ManualTime

@@ -86,4 +86,16 @@ struct ControlClientTests {
         #expect(client.status.reason == .banned("really"))
         await client.close()
     }
+
+    @Test("Without tokens the administrator's word of changed permissions has the connection made anew")
+    func renewing() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        try say(.permissionsChanged, on: network)
+        try await client.state(is: .reconnecting)
+        #expect(client.status.reason == .permissionsChanged("tidying up"))
+        try await network.attemptNow(client)
+        try await client.state(is: .connected)
+        #expect(client.status.recoveries == 1 && network.server.dials == 2)
+        await client.close()
+    }
 }

@@ -215,4 +215,18 @@ struct HistoryClientTests {
         #expect(first.map(\.text) == ["1", "2", "4"] && first.unreadable.count == 1)
         await client.close()
     }
+
+    @Test("B38 what the network deleted between what is here and what it has is told as a number")
+    func retention() async throws {
+        try await receive(1...5)
+        try store(6...10)
+        network.server.purge("test_stream", before: 9)
+        let client = try await network.connected(configuration)
+        let page = try await client.history(topic: "chat.room", before: nil, limit: 100)
+        #expect(page.map(\.text) == Self.numbers(1...5) + Self.numbers(9...10))
+        #expect(page.gaps == [KeptGap(end: 9, lost: 3)] && page.isComplete)
+        await client.close()
+        let stored = try await offline()
+        #expect(stored.map(\.text) == page.map(\.text) && stored.gaps == page.gaps)
+    }
 }

@@ -252,4 +252,81 @@ struct KeepingClientTests {
         await #expect(throws: RelayError.self) { try await client.keptMessages(topic: "a b", limit: 10) }
         await #expect(throws: RelayError.self) { try await client.keptMessages(topic: "chat.room", limit: 0) }
     }
+
+    @Test("B9 B38 B48 another client on the same file has all that before it connects, and goes on behind it")
+    func offlineStart() async throws {
+        try await receive(1...10)
+        for number in 11...15 { try network.store("\(number)") }
+
+        let client = network.client(configuration)
+        #expect(try await kept(client) == Self.numbers(1...10))
+        let offline = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0), limit: 9)
+        #expect(offline.isOffline && offline.map(\.text) == Self.numbers(1...9))
+        #expect(client.status.state == .initialized)
+
+        let messages = try await client.messages(topic: "chat.room", from: .after(cursor(client)))
+        let received = Gathered(messages)
+        try await client.connect()
+        try await received.wait(forText: "15")
+        try network.store("16")
+        try await received.wait(forText: "16")
+        #expect(received.texts == Self.numbers(11...16))
+        #expect(!received.all.contains { if case .gap = $0 { true } else { false } })
+        let online = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0))
+        #expect(!online.isOffline && online.count == 16)
+        await client.close()
+        #expect(try await kept(client) == Self.numbers(1...16))
+    }
+
+    @Test("B38 a replica of a cluster that lags for a moment has lost nothing")
+    func laggingReplica() async throws {
+        network.server.info.cluster = "three"
+        try await receive(1...10)
+        network.server.dropNewest(3, in: "test_stream")
+        func questions() -> Int { network.server.received.count { $0.hasSuffix("STREAM.INFO.test_stream") } }
+        let asked = questions()
+        let client = network.client(configuration)
+        let heard = Heard(try await client.messages(topic: "chat.room", from: .after(cursor(client))))
+        await client.beginConnecting()
+        try await eventually("the first question") { questions() > asked }
+        // The replica has caught up.
+        for number in 8...10 { try network.store("\(number)") }
+        try await eventually("the connection") {
+            if let wait = network.time.untilNext { network.time.advance(by: min(wait, .milliseconds(250))) }
+            return heard.all.contains("live")
+        }
+        try network.store("11")
+        try await heard.wait(for: "> 11")
+        #expect(!heard.all.contains("restarted") && !heard.all.contains { $0.hasPrefix("> 8") })
+        await client.close()
+        #expect(try await kept(client) == Self.numbers(1...11))
+    }
+
+    @Test("B38 what others store while a cluster's loss is found out is shown and kept, whatever topics are read")
+    func storedMeanwhile() async throws {
+        network.server.info.cluster = "three"
+        let topics = ["chat.room", "chat.other"]
+        let earlier = try await network.connected(configuration)
+        let received = [try await earlier.gathered(topics[0]), try await earlier.gathered(topics[1])]
+        for number in 1...4 {
+            for topic in topics { try network.store("\(number)", on: topic) }
+        }
+        for topic in received { try await topic.wait(forText: "4") }
+        await earlier.close()
+        network.server.dropNewest(6, in: "test_stream")
+        let client = network.client(configuration)
+        var heard: [Heard] = []
+        for topic in topics {
+            let place = try await cursor(client, of: topic)
+            heard.append(Heard(try await client.messages(topic: topic, from: .after(place))))
+        }
+        await client.beginConnecting()
+        let asked = network.time.now
+        try await network.letTimePass("twenty seconds") { network.time.now - asked > .seconds(20) }
+        for topic in topics { try network.store("new", on: topic) }
+        try await network.letTimePass("the topics") { [heard] in heard.allSatisfy { $0.all.contains("live") } }
+        for topic in heard { #expect(topic.all == ["restarted", "↺ new", "live"]) }
+        await client.close()
+        for topic in topics { #expect(try await kept(client, of: topic) == ["1", "new"]) }
+    }
 }

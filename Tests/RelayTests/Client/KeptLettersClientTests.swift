@@ -138,4 +138,26 @@ struct KeptLettersClientTests {
         #expect(try await store.readLetters(among: [letter.id]) == ReadLetters(kept: ["personal": 1]))
         await client.close()
     }
+
+    @Test("B50 what is deleted here or on another device is not kept either")
+    func deleted() async throws {
+        for number in 1...6 { try network.postLetter("\(number)") }
+        let client = try await network.connected(configuration)
+        let listed = try await client.listMessages(limit: 10).items
+        try #require(listed.count == 6)
+        let other = try await network.connected()
+        try await other.deleteMessage(withMessageId: listed[0].id)
+        _ = try await client.deleteMessages(withMessageIds: [listed[0].id, listed[2].id])
+        #expect(try await kept(client).map(\.message) == ["2", "4", "5", "6"])
+        try await other.deleteMessage(withMessageId: listed[1].id)
+        try await other.deleteMessage(withMessageId: listed[5].id)
+        // A page says nothing of what lies behind it.
+        let page = try await client.listMessages(limit: 1)
+        #expect(page.items.map(\.message) == ["4"])
+        #expect(try await kept(client).map(\.message) == ["4", "5", "6"])
+        _ = try await client.listMessages(limit: 10, nextToken: page.nextToken)
+        #expect(try await kept(client).map(\.message) == ["4", "5"])
+        await other.close()
+        await client.close()
+    }
 }

@@ -1,4 +1,6 @@
 import NATS
+import NIOConcurrencyHelpers
+import Platform
 import TestSupport
 import Testing
 
@@ -293,6 +295,90 @@ struct KeyValueClientTests {
         try await seen.wait(for: "what changes now") { $0.count == 9 }
         let expected = ["b = 2", "a = 3", "live", "b removed", "a = 5", "c = null", "b = 6", "live", "a = 7"]
         #expect(seen.words == expected)
+        await client.close()
+    }
+
+    @Test("B52: a batch of eleven waits as a whole, and is stored as a whole")
+    func batch() async throws {
+        let network = try network(history: 10)
+        let client = try await network.connected()
+        await client.setReachable(false)
+        let entries = (0..<11).map { (key: "k.\($0)", value: MessageValue.int(Int64($0))) }
+        let batch = try await client.put(entries)
+        #expect(batch.waiting == entries.map { $0.key } && batch.stored.isEmpty && batch.failed.isEmpty)
+        let faulty = [(key: "good", value: MessageValue.null), (key: "not good", value: MessageValue.null)]
+        await #expect(throws: RelayError.self) { try await client.put(faulty) }
+        #expect(client.queuedCount == 11)
+        await client.setReachable(true)
+        try await client.state(is: .connected)
+        #expect(try await client.keys(matching: "k.*").count == 11)
+        #expect(network.server.lastSequence(of: "KV_test") == 11)
+        await client.close()
+    }
+
+    @Test("B32 B52: values that wait outlive the client, and leave at the next start, once and in order")
+    func restarted() async throws {
+        let network = try network(history: 10)
+        let folder = try TemporaryDirectory("keys")
+        var configuration = network.configuration()
+        configuration.store = .file(folder.path("alice.sqlite"))
+        func leave() async throws {
+            let client = try await network.connected(configuration)
+            await client.setReachable(false)
+            try await client.put(key: "a", value: .int(1))
+            try await client.delete(key: "a")
+            try await client.put(key: "a", value: .int(2))
+        }
+        try await leave()
+        try await eventually("the end of the run") {
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            return !names.contains { $0.contains(".run-") }
+        }
+        #expect(stored(network).isEmpty)
+        let client = try await network.connected(configuration)
+        #expect(stored(network) == ["a = 1", "a deleted", "a = 2"])
+        #expect(try await client.get(key: "a")?.value == .int(2))
+        await client.close()
+
+        let again = try await network.connected(configuration)
+        #expect(stored(network).count == 3)
+        #expect(try await again.notSent().isEmpty)
+        await again.close()
+    }
+
+    @Test("B52: a key that is set to null has a value; one that was never set, deleted or purged has none")
+    func nullAndMissing() async throws {
+        let network = try network()
+        let client = try await network.connected()
+        #expect(try await client.get(key: "a") == nil)
+        #expect(try await client.put(key: "a", value: .null) == 1)
+        #expect(network.server.messages(in: "KV_test").map(\.text) == ["null"])
+        let stored = try #require(try await client.get(key: "a"))
+        #expect(stored.key == "a" && stored.value == .null && stored.revision == 1)
+        try await client.put(key: "b", value: .string("x"))
+        #expect(try await client.keys() == ["a", "b"])
+        try await client.delete(key: "a")
+        #expect(try await client.get(key: "a") == nil)
+        try await client.put(key: "a", value: .int(1))
+        #expect(try await client.keys(matching: "*") == ["b", "a"])
+        let values = NIOLockedValueBox<[MessageValue]>([])
+        try await client.forEachValue(matching: "a") { stored in values.withLockedValue { $0.append(stored.value) } }
+        #expect(values.withLockedValue(\.self) == [.int(1)])
+        try await client.purge(key: "a")
+        #expect(try await client.get(key: "a") == nil)
+        #expect(try await client.keys() == ["b"])
+        await client.close()
+    }
+
+    @Test("B52: what other programs have stored is read: JSON as what it is, anything else as its bytes")
+    func foreignValues() async throws {
+        let network = try network()
+        let client = try await network.connected()
+        try store(#"{"x": [1, 2.5, "é"]}"#, for: "json", on: network)
+        try network.server.store("$KV.test.bytes", [0xFF, 0x00])
+        let expected = MessageValue.map(["x": .array([.int(1), .double(2.5), .string("é")])])
+        #expect(try await client.get(key: "json")?.value == expected)
+        #expect(try await client.get(key: "bytes")?.value == .binary([0xFF, 0x00]))
         await client.close()
     }
 }

@@ -1,4 +1,5 @@
 import NATS
+import NIOConcurrencyHelpers
 import TestSupport
 import Testing
 
@@ -171,6 +172,55 @@ struct LetterSubscriptionClientTests {
         try await heard.wait(for: "the letter") { events in
             events.contains { if case .message(let letter) = $0 { letter.message == "meanwhile" } else { false } }
         }
+        await client.close()
+    }
+
+    @Test("B42 B43 an outage is told, and that the subscription works again once what came meanwhile was delivered")
+    func outage() async throws {
+        let client = try await network.connected()
+        let heard = Collected()
+        let token = try await subscribe(client, heard)
+        network.server.refuseDials(with: .connectionRefused("memory"))
+        network.server.disconnectAll()
+        try await eventually("the outage") { heard.all.last == "connecting" }
+        try network.postLetter("missed")
+        network.server.refuseDials(with: nil)
+        try await network.letTimePass("the subscription") { heard.all.last == "connected" }
+        #expect(heard.all.dropFirst(3) == ["connecting", "missed", "connected"])
+        withExtendedLifetime(token) {}
+        await client.close()
+        try await eventually("the end") { heard.all.last == "disconnected" }
+        #expect(heard.all.count { $0 == "disconnected" } == 1)
+    }
+
+    @Test("B42 a rest in the background is told as disconnected, and the way back as connecting")
+    func suspension() async throws {
+        let client = try await network.connected()
+        let heard = Collected()
+        let token = try await subscribe(client, heard)
+        await client.setReachable(false)
+        try await eventually("the rest") { heard.all.last == "disconnected" }
+        await client.setReachable(true)
+        try await eventually("the return") { heard.all.suffix(3) == ["disconnected", "connecting", "connected"] }
+        withExtendedLifetime(token) {}
+        await client.close()
+    }
+
+    @Test("B42 the end of a session by the administrator is an error with its reason")
+    func kicked() async throws {
+        let client = try await network.connected()
+        let statuses = NIOLockedValueBox<[PlatformSubscriptionStatus]>([])
+        let token = try await client.subscribeToMessageCreated { status in
+            statuses.withLockedValue { $0.append(status) }
+        } resultHandler: { _ in
+        }
+        try await eventually("the live subscription") { statuses.withLockedValue { $0.last } == .connected }
+        let ban = Array(#"{"kind":"banned","reason":"spam"}"#.utf8)
+        network.server.publish(ControlMessage.subject(for: MemoryNetwork.user), ban)
+        try await eventually("the reason") {
+            statuses.withLockedValue { $0.last } == .error(.connection(.banned("spam")))
+        }
+        withExtendedLifetime(token) {}
         await client.close()
     }
 }

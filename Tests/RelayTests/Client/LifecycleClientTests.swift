@@ -358,4 +358,77 @@ struct LifecycleClientTests {
         await client.close()
         withExtendedLifetime(folder) {}
     }
+
+    @Test("B25 where something suggests that a connection is dead it is found out at once, however rarely it is pinged")
+    func suspicion() async throws {
+        var configuration = network.configuration(lifecycle: .rongcloud)
+        configuration.pingInterval = .seconds(86_400)
+        let client = try await network.connected(configuration)
+        network.server.setSilent(true)
+        await client.lifecycleChanged(.probe)
+        // That is the wire's matter, whose time is the real one.
+        try await eventually("the end of the connection") { client.status.state != .connected }
+        network.server.setSilent(false)
+        try await network.letTimePass("the next connection") { client.status.state == .connected }
+        #expect(client.status.recoveries == 1)
+        await client.close()
+    }
+
+    @Test("B22 a stop during the dial of a return takes the return back, and nothing is followed")
+    func whileReturning() async throws {
+        let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        await client.lifecycleChanged(.stopping)
+        try await eventually("the end of the connection") { network.server.connections == 0 }
+        network.server.setSilent(true)
+        await client.lifecycleChanged(.foreground)
+        try await eventually("the dial") { network.server.dials == 2 }
+        await client.lifecycleChanged(.stopping)
+        network.server.setSilent(false)
+        try await eventually("no timer") { network.time.untilNext == nil }
+        #expect(client.status.state == .suspended && heard.all == ["live"])
+        await client.lifecycleChanged(.foreground)
+        try await heard.wait(for: "live", times: 2)
+        #expect(network.server.dials == 3)
+        await client.close()
+    }
+
+    @Test("B24 a stop during `close` changes nothing, and what was closed stays so in the foreground")
+    func whileClosing() async throws {
+        let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
+        async let closing: Void = client.close()
+        await client.lifecycleChanged(.stopping)
+        await closing
+        await client.lifecycleChanged(.foreground)
+        #expect(client.status.state == .disconnected && client.status.reason == .closedByUser)
+        let dials = network.server.dials
+        #expect(dials == 1 && network.time.untilNext == nil)
+    }
+
+    @Test("B25 a connection that stood through a short absence is not touched")
+    func stood() async throws {
+        let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
+        let statuses = Gathered(client.statuses)
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        await client.setAppStateActive(false)
+        network.time.advance(by: .seconds(60))
+        await client.setAppStateActive(true)
+        _ = try await client.ping()
+        #expect(network.server.dials == 1 && statuses.all.allSatisfy { $0.state == .connected })
+        #expect(heard.all == ["live"])
+        await client.close()
+    }
+
+    @Test("B23 a return within the grace, in the midst of an outage, tries at once")
+    func graceWhileReconnecting() async throws {
+        let client = try await inAnOutage()
+        await client.setAppStateActive(false)
+        network.time.advance(by: .seconds(2))
+        network.server.refuseDials(with: nil)
+        await client.setAppStateActive(true)
+        try await client.state(is: .connected)
+        await client.close()
+    }
 }

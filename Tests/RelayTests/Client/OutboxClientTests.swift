@@ -106,4 +106,50 @@ struct OutboxClientTests {
         try await client.state(is: .connected)
         await client.close()
     }
+
+    @Test("B13 B31 an old message that is dropped while the outbox is flushed does not hold up the reconnection")
+    func droppedDuringFlush() async throws {
+        var policy = OutboxPolicy(maximumMessages: 1, overflow: .dropOldest)
+        policy.pacing = Self.paced.pacing
+        let client = try await network.connected(network.configuration(outbox: policy))
+        _ = try await client.send(topic: "chat.room", message: "uses up the allowance", timeout: .seconds(60))
+        await client.setReachable(false)
+        try await client.enqueue(topic: "chat.room", message: "old")
+        await client.setReachable(true)
+        try await eventually("the flush") { client.publisher.isFlushAwaited }
+        #expect(client.status.state == .reconnecting)
+        try await client.enqueue(topic: "chat.room", message: "new")
+        try await client.state(is: .connected)
+        await client.close()
+    }
+
+    @Test("B29 a second publish under the same identifier is refused and leaves the first one its receipt")
+    func repeatedIdentifier() async throws {
+        let client = try await network.connected()
+        await client.setReachable(false)
+        let first = try await client.enqueue(topic: "chat.room", message: "x", id: "same")
+        await #expect(throws: RelayError.self) {
+            try await client.enqueue(topic: "chat.room", message: "x", id: "same")
+        }
+        await client.setReachable(true)
+        #expect(try await first.receipt(within: .seconds(60)).sequence == 1)
+        #expect(network.stored() == ["x"])
+        await client.close()
+    }
+
+    @Test("B29 a topic whose stream is away for a moment keeps its messages")
+    func streamAway() async throws {
+        let client = try await network.connected()
+        network.server.deleteStream("test_stream")
+        let news = Gathered(client.publishes)
+        let pending = try await client.enqueue(topic: "chat.room", message: "patience")
+        try await news.wait(for: "a failed attempt") { news in
+            guard let sent = news.firstIndex(where: { $0.state == .sending }) else { return false }
+            return news[sent...].contains { $0.state == .queued }
+        }
+        try network.server.createStream("test_stream", subjects: ["h4sh.>"])
+        try await network.letTimePass("the next attempt") { client.queuedCount == 0 }
+        #expect(try await pending.receipt(within: .seconds(60)).sequence == 1)
+        await client.close()
+    }
 }

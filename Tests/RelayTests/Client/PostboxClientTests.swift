@@ -274,4 +274,206 @@ struct PostboxClientTests {
         #expect(result.failed.allSatisfy { $0.error == .notConnected })
         await client.close()
     }
+
+    @Test("B45 letters that come and go between pages are neither skipped nor repeated")
+    func changingPages() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        for number in 1...6 { try network.postLetter("\(number)") }
+        let first = try await client.listMessages(limit: 2)
+        for letter in first.items { try await client.deleteMessage(withMessageId: letter.id) }
+        let second = try await client.listMessages(limit: 2, nextToken: first.nextToken)
+        try network.postLetter("7")
+        let third = try await client.listMessages(limit: 10, nextToken: second.nextToken)
+        #expect((first.items + second.items + third.items).map(\.message) == (1...7).map(String.init))
+        await client.close()
+    }
+
+    @Test("B45 letters are listed from the end backwards too, of all postboxes and of one")
+    func newestFirst() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        for number in 1...9 { try network.postLetter("\(number)", postbox: number % 3 == 0 ? "work" : "personal") }
+        let first = try await client.listMessages(limit: 2, postbox: nil, order: .newestFirst)
+        #expect(first.items.map(\.message) == ["9", "8"])
+        try await client.deleteMessage(withMessageId: first.items[1].id)
+        try network.postLetter("10")
+        let second = try await client.listMessages(
+            limit: 4, nextToken: first.nextToken, postbox: nil, order: .newestFirst)
+        #expect(second.items.map(\.message) == ["7", "6", "5", "4"])
+        let third = try await client.listMessages(
+            limit: 4, nextToken: second.nextToken, postbox: nil, order: .newestFirst)
+        #expect(third.items.map(\.message) == ["3", "2", "1"] && third.nextToken == nil)
+        let work = try await client.listMessages(limit: 2, postbox: "work", order: .newestFirst)
+        #expect(work.items.map(\.message) == ["9", "6"])
+        let rest = try await client.listMessages(
+            limit: 2, nextToken: work.nextToken, postbox: "work", order: .newestFirst)
+        #expect(rest.items.map(\.message) == ["3"] && rest.nextToken == nil)
+        await #expect(throws: RelayError.invalidToken) {
+            try await client.listMessages(limit: 2, nextToken: first.nextToken)
+        }
+        // Letters from before senders were known have a subject of their own.
+        try network.server.store("postbox.alice.work", Array("old".utf8))
+        let all = try await client.listMessages(limit: 2, postbox: "work", order: .newestFirst)
+        #expect(all.items.map(\.message) == ["old", "9"])
+        await client.close()
+    }
+
+    @Test("B45 a server that takes no filter for a disabled postbox has its letters listed all the same")
+    func refusedFilter() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        for number in 1...5 { try network.postLetter("\(number)", postbox: number % 2 == 0 ? "work" : "personal") }
+        let create = "$JS.API.CONSUMER.CREATE.PB_alice."
+        let refusal = JetStreamFailure(
+            code: 400, errorCode: 10_093, text: "consumer filter subject is not a valid subset of the interest subjects"
+        )
+        network.server.fail(subjectPrefix: create, suffix: ".postbox.alice.work.*", with: .refusal(refusal))
+        for (order, texts) in [(LetterOrder.oldestFirst, ["2", "4"]), (.newestFirst, ["4", "2"])] {
+            let page = try await client.listMessages(limit: 5, postbox: "work", order: order)
+            #expect(page.items.map(\.message) == texts)
+        }
+        await client.close()
+    }
+
+    @Test("B45 limits out of range and damaged tokens are refused")
+    func refusals() async throws {
+        let client = try await MemoryNetwork().connected()
+        for limit in [0, -1, 101] {
+            await #expect(throws: RelayError.self) { try await client.listMessages(limit: limit) }
+        }
+        for token in ["", "x", String(repeating: "a", count: 32), PageToken(incarnation: 1, sequence: 1).text] {
+            await #expect(throws: RelayError.invalidToken) {
+                try await client.listMessages(limit: 1, nextToken: token)
+            }
+        }
+        await client.close()
+    }
+
+    @Test("B42 the subscription to new letters tells its status and ends with its token")
+    func subscription() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        let heard = Collected()
+        var token: SubscriptionToken? = try await client.subscribeToMessageCreated { status in
+            heard.add(status.name)
+        } resultHandler: { result in
+            if case .success(let message) = result { heard.add(message.message) }
+        }
+        try await eventually("the live subscription") { heard.all == ["initialized", "connecting", "connected"] }
+        try network.postLetter("one")
+        try await eventually("the letter") { heard.all.last == "one" }
+        withExtendedLifetime(token) {}
+        token = nil
+        try await eventually("the end") { heard.all.last == "disconnected" }
+        try network.postLetter("unheard")
+        _ = try await client.ping()
+        #expect(heard.all.last == "disconnected")
+        await client.close()
+    }
+
+    @Test("B42 unsubscribeAll ends every subscription to letters")
+    func unsubscribeAll() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        let (first, second) = (Collected(), Collected())
+        var tokens: [SubscriptionToken] = []
+        for heard in [first, second] {
+            let token = try await client.subscribeToMessageCreated { status in
+                heard.add(status.name)
+            } resultHandler: { _ in
+            }
+            tokens.append(token)
+        }
+        for heard in [first, second] {
+            try await eventually("the live subscription") { heard.all == ["initialized", "connecting", "connected"] }
+        }
+        await client.unsubscribeAll()
+        for heard in [first, second] {
+            try await eventually("the end") { heard.all.last == "disconnected" }
+        }
+        try await eventually("the last reader is gone") { network.server.consumers(of: "PB_alice").isEmpty }
+        withExtendedLifetime(tokens) {}
+        await client.close()
+    }
+
+    @Test(
+        "B45 newer servers give a page of letters in one answer, and older ones by a consumer, with the same letters",
+        arguments: ["2.9.25", "2.12.0"])
+    func batches(serverVersion: String) async throws {
+        let network = try MemoryNetwork()
+        network.server.info.version = serverVersion
+        var configuration = network.configuration()
+        configuration.namespace?.readsBatches = true
+        let client = try await network.connected(configuration)
+        for number in 1...9 { try network.postLetter("\(number)", postbox: number % 3 == 0 ? "work" : "personal") }
+        // Whatever a sender writes where the server writes a letter's place.
+        try network.server.store(
+            "postbox.alice.personal.mallory", Array("10".utf8),
+            headers: ["Nats-Sequence": "1", "Nats-Num-Pending": "0", "Nats-Last-Sequence": "0"])
+        var texts: [String] = []
+        var token: String?
+        repeat {
+            let page = try await client.listMessages(limit: 4, nextToken: token)
+            texts += page.items.map(\.message)
+            token = page.nextToken
+        } while token != nil
+        #expect(texts == (1...10).map(String.init))
+        let work = try await client.listMessages(limit: 9, postbox: "work")
+        #expect(work.items.map(\.message) == ["3", "6", "9"])
+        let asked = network.server.received
+        let (consumers, batches) = (
+            asked.count { $0.hasPrefix("$JS.API.CONSUMER.CREATE.PB_alice.") },
+            asked.count { $0 == "$JS.API.DIRECT.GET.PB_alice" }
+        )
+        if serverVersion == "2.12.0" {
+            #expect(consumers == 0 && batches == 4)
+        } else {
+            #expect(consumers == 4 && batches == 0)
+        }
+        let newest = try await client.listMessages(limit: 2, postbox: nil, order: .newestFirst)
+        #expect(newest.items.map(\.message) == ["10", "9"])
+        await client.close()
+    }
+
+    @Test("A new user's first call finds the postbox that the network makes for it")
+    func newUser() async throws {
+        let network = try MemoryNetwork()
+        network.server.deleteStream("PB_alice")
+        let client = try await network.connected()
+        await #expect(throws: RelayError.notFound("The postbox")) { try await client.listMessages() }
+        let questions = Collected()
+        network.server.service("relay.postbox.alice.list") { _ in
+            if questions.all.isEmpty {
+                try? network.createPostbox()
+                _ = try? network.postLetter("welcome")
+            }
+            questions.add("list")
+            return Array(#"{"postboxes":[\#(Self.entry("personal", of: "alice-1"))]}"#.utf8)
+        }
+        let first = try await client.listMessages()
+        #expect(first.items.map(\.message) == ["welcome"] && first.items.map(\.sudoId) == ["alice-1"])
+        #expect(try await client.countMessages() == ["personal": 1])
+        await client.close()
+    }
+
+    /// Servers before 2.10 do not always say that no postbox takes a letter, so the client asks the network as well.
+    @Test("B51 a postbox that takes nothing answers its sender", arguments: ["2.9.25", "2.10.0"])
+    func disabled(serverVersion: String) async throws {
+        let network = try MemoryNetwork()
+        network.server.deleteStream("PB_alice")
+        try network.server.createStream("PB_alice", subjects: ["postbox.alice.work", "postbox.alice.work.*"])
+        network.server.info.version = serverVersion
+        let client = try await network.connected()
+        let failure = NIOLockedValueBox<RelayError?>(nil)
+        Task {
+            do throws(RelayError) {
+                _ = try await client.post(to: "alice", postbox: "closed", text: "anyone?", timeout: .seconds(60))
+            } catch { failure.withLockedValue { $0 = error } }
+        }
+        // It is tried again for a while: nobody says whether the network's host only starts again.
+        try await network.letAttemptsPass(on: "postbox.alice.", "the refusal") { _ in
+            failure.withLockedValue { $0 } != nil
+        }
+        #expect(failure.withLockedValue { $0 } == .postboxNotAccepting("alice/closed"))
+        let receipt = try await client.post(to: "alice", postbox: "work", text: "hello", timeout: .seconds(60))
+        #expect(receipt.sequence == 1)
+        #expect(try await client.listMessages().items.map(\.message) == ["hello"])
+        await client.close()
+    }
 }

@@ -33,6 +33,11 @@ struct SessionClientTests {
         return newest.payload == claim.value && newest.sequence == claim.revision
     }
 
+    /// Waits until the session is given back, which a client that is closed waits a second for.
+    private func isGivenBack() async throws {
+        try await eventually("the session is given back") { entry?.headers["KV-Operation"] == "DEL" }
+    }
+
     /// Lets the time come at which the client writes its entry again, and waits until it has.
     private func renewal(of client: RelayClient) async throws {
         let revision = await client.run { $0.login.claim }?.revision ?? 0
@@ -61,8 +66,7 @@ struct SessionClientTests {
         #expect(newest.payload == claim.value && newest.sequence == claim.revision)
         #expect(client.status.state == .connected && client.status.recoveries == 0)
         await client.close()
-        // Which a client that is closed waits a second for.
-        try await eventually("the session is given back") { entry?.headers["KV-Operation"] == "DEL" }
+        try await isGivenBack()
         #expect(await client.run { $0.login.claim }?.revision == nil)
     }
 
@@ -99,5 +103,55 @@ struct SessionClientTests {
         try await client.state(is: .connected)
         #expect(await holds(client))
         await client.close()
+    }
+
+    @Test("B18 a session whose renewal was stored without an answer is still renewed and given back")
+    func lostAcknowledgement() async throws {
+        let client = device("desk", .yield)
+        try await client.connect()
+        let session = try #require(await client.run { $0.login.claim })
+        let renewed = try network.server.store(Self.subject, session.value)
+        try await eventually("the client knows of its newest entry") {
+            await client.run { $0.login.claim }?.revision == renewed
+        }
+        #expect(client.status.state == .connected)
+        try await renewal(of: client)
+        #expect(entry?.sequence == renewed + 1)
+        await client.close()
+        try await isGivenBack()
+    }
+
+    @Test("B18 with yield the session stays with the device that has it, until that one closes")
+    func yielding() async throws {
+        let desk = device("desk", .yield)
+        try await desk.connect()
+        let laptop = device("laptop", .yield)
+        await #expect(throws: RelayError.connection(.kickedByOtherDevice("desk"))) { try await laptop.connect() }
+        #expect(laptop.status.state == .disconnected && laptop.status.reason == .kickedByOtherDevice("desk"))
+        #expect(desk.status.state == .connected)
+        #expect(await holds(desk))
+        await desk.close()
+        try await laptop.connect()
+        #expect(await holds(laptop))
+        await laptop.close()
+    }
+
+    @Test("B18 with take-over the session goes to the device that connects, and each device learns which one has it")
+    func takingOver() async throws {
+        let desk = device("desk", .takeOver)
+        try await desk.connect()
+        let laptop = device("laptop", .takeOver)
+        try await laptop.connect()
+        try await desk.state(is: .disconnected)
+        #expect(desk.status.reason == .kickedByOtherDevice("laptop"))
+        // What the one closes that has lost it takes nothing from the other one.
+        await desk.close()
+        #expect(laptop.status.state == .connected)
+        #expect(await holds(laptop))
+        try await desk.connect()
+        try await laptop.state(is: .disconnected)
+        #expect(laptop.status.reason == .kickedByOtherDevice("desk"))
+        #expect(await holds(desk))
+        await desk.close()
     }
 }

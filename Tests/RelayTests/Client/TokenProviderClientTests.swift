@@ -123,4 +123,27 @@ struct TokenProviderClientTests {
         desk.answer(nil)
         await client.close()
     }
+
+    @Test("B5 the server, not the clock here, judges a token that was just made")
+    func clockAhead() async throws {
+        let desk = Desk()
+        let expired = try UserToken.credentials(expires: 1)
+        let client = network.client(with: .provided(startingWith: expired) { try await desk.ask() })
+        await client.beginConnecting()
+        try await desk.isAsked()
+        // By a clock that is some minutes ahead, every new token looks like this.
+        desk.answer(expired)
+        try await client.state(is: .connected)
+        #expect(desk.count == 1 && network.server.lastLogin?.jwt == expired.token)
+        await client.close()
+    }
+
+    @Test("B5 B11 expired credentials end in DISCONNECTED and the status says so")
+    func expired() async throws {
+        let expired = try UserToken.credentials(expires: 1)
+        let client = network.client(with: .provided(startingWith: expired) { throw RelayError.cancelled })
+        await #expect(throws: RelayError.connection(.tokenExpired)) { try await client.connect() }
+        #expect(client.status.state == .disconnected && client.status.reason == .tokenExpired)
+        #expect(network.server.dials == 0)
+    }
 }

@@ -240,4 +240,159 @@ struct TopicClientTests {
         #expect(made() - first <= 6)
         await client.close()
     }
+
+    @Test("B38 after an outage what was missed arrives once, in order, before what is new")
+    func recovery() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        let received = try await client.gathered("chat.room")
+        for number in 1...20 { try network.store("\(number)") }
+        try await received.wait(for: "the first twenty") { $0.count == 21 }
+        try await network.takeConnection(of: client)
+        for number in 21...40 { try network.store("\(number)") }
+        await client.setReachable(true)
+        for number in 41...60 { try network.store("\(number)") }
+        try await received.wait(forText: "60")
+        #expect(received.texts == (1...60).map { "\($0)" })
+        #expect(received.recovered.starts(with: (21...40).map { "\($0)" }))
+        await client.close()
+    }
+
+    @Test("B38 who begins with a message that is still to come gets no earlier one after an outage")
+    func stillToCome() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        try network.store("1")
+        let heard = Heard(try await client.messages(topic: "chat.room", from: .sequence(4)))
+        try await heard.wait(for: "live")
+        try await network.takeConnection(of: client)
+        try network.store("2")
+        await client.setReachable(true)
+        try await heard.wait(for: "live", times: 2)
+        for number in 3...5 { try network.store("\(number)") }
+        try await heard.wait(for: "> 5")
+        #expect(heard.all == ["live", "live", "> 4", "> 5"])
+        await client.close()
+    }
+
+    @Test("B38 what comes after a recovery is not marked as recovered, though another topic had the newest message")
+    func afterRecovery() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        let received = try await client.gathered("chat.room")
+        try network.store("before")
+        try await received.wait(forText: "before")
+        try await network.takeConnection(of: client)
+        try network.store("missed")
+        try network.store("somebody else's", on: "chat.other")
+        await client.setReachable(true)
+        try await received.wait(for: "the recovery") { events in events.count { $0 == .live } == 2 }
+        try network.store("after")
+        try await received.wait(forText: "after")
+        #expect(received.recovered == ["missed"])
+        #expect(received.texts == ["before", "missed", "after"])
+        await client.close()
+    }
+
+    @Test("B38 what a connection that was cut has left on the server is removed over the next one")
+    func leftConsumers() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        let received = try await client.gathered("chat.room")
+        func named(_ operation: String) -> [Substring] {
+            network.server.received.filter { $0.contains(".CONSUMER.\(operation).test_stream.") }
+                .map { $0.split(separator: ".")[5] }
+        }
+        for round in 1...3 {
+            try network.store("\(round)")
+            try await received.wait(forText: "\(round)")
+            network.server.disconnectAll()
+            try await network.attemptNow(client)
+            try await client.state(is: .connected)
+        }
+        try network.store("after")
+        try await received.wait(forText: "after")
+        #expect(received.texts == ["1", "2", "3", "after"])
+        // A server keeps each for a minute, and gives a stream no more than a thousand.
+        #expect(named("CREATE").count == 4 && Set(named("DELETE")) == Set(named("CREATE").dropLast()))
+        await client.close()
+    }
+
+    @Test("B38 what the stream no longer holds is reported as lost")
+    func gap() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        let received = try await client.gathered("chat.room")
+        try network.store("before")
+        try await received.wait(forText: "before")
+        try await network.takeConnection(of: client)
+        for number in 1...5 { try network.store("\(number)") }
+        network.server.purge("test_stream")
+        try network.store("after")
+        await client.setReachable(true)
+        try await received.wait(forText: "after")
+        #expect(received.all.contains(.gap(lost: 5)))
+        await client.close()
+    }
+
+    @Test("B34 a payload that cannot be read is reported and the stream goes on")
+    func unreadable() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        let received = try await client.gathered(">")
+        try network.server.store("h4sh.chat.room", [0xC1, 0xFF])
+        _ = try await client.publish(topic: "chat.room", message: "fine")
+        try await received.wait(for: "the next message") { $0.count == 3 }
+        #expect(received.all[1] == .unreadable(sequence: 1, topic: "chat.room", bytes: 2))
+        #expect(received.texts == ["fine"])
+        await client.close()
+    }
+
+    @Test("A subscription says that it catches up, and up to where it has delivered everything")
+    func progress() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        for topic in ["chat.a", "chat.b", "chat.a"] { try network.store("x", on: topic) }
+        func news(_ topic: String, from start: SubscriptionStart) async throws -> [String] {
+            var iterator = try await client.messages(topic: topic, from: start).makeAsyncIterator()
+            var words: [String] = []
+            while words.last?.hasPrefix("live") != true, let batch = try await iterator.nextNews() {
+                for item in batch {
+                    switch item {
+                    case .events(let events, _):
+                        for event in events {
+                            if case .message(let message) = event { words.append("\(message.sequence)") }
+                        }
+                    case .catchingUp: words.append("catching up")
+                    case .live(let through): words.append("live through \(through)")
+                    }
+                }
+            }
+            return words
+        }
+        #expect(try await news("chat.a", from: .all) == ["catching up", "1", "3", "live through 3"])
+        #expect(try await news("chat.b", from: .all) == ["catching up", "2", "live through 3"])
+        #expect(try await news("chat.c", from: .all) == ["catching up", "live through 3"])
+        #expect(try await news("chat.a", from: .new) == ["catching up", "live through 3"])
+        await client.close()
+    }
+
+    @Test("B38 B40 an outage while the reader is slow costs no message")
+    func slowReaderThroughOutage() async throws {
+        let (network, client) = try await MemoryNetwork.connected()
+        var iterator = try await client.messages(topic: "chat.room").makeAsyncIterator()
+        #expect(try await iterator.next() == .live)
+        // More than the client takes in for its reader, so that some stay on the server.
+        let count = 5_000
+        for number in 1...count { try network.store("\(number)") }
+        for _ in 0..<3 {
+            try await eventually("what its reader has not taken is full") {
+                iterator.subscription.stream.channel.isFull
+            }
+            await client.setReachable(false)
+            await client.setReachable(true)
+            try await client.state(is: .connected)
+        }
+        var next = 1
+        while next <= count, let event = try await iterator.next() {
+            guard case .message(let message) = event else { continue }
+            try #require(message.text == "\(next)")
+            next += 1
+        }
+        #expect(next == count + 1)
+        await client.close()
+    }
 }

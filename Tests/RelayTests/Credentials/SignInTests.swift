@@ -165,4 +165,17 @@ struct SignInTests {
         let words = unsigned.explained(.authenticationFailed(""), at: 99).words
         #expect(words.contains("counts with the secret of its key alone"), "\(words)")
     }
+
+    @Test("B7 another user's credentials are taken only where they may be, and nothing of the one before is sent")
+    func otherUser() throws {
+        var signIn = try signIn(UserToken.credentials())
+        #expect(try given(&signIn, UserToken.credentials(for: "bob"), hasSession: true) == [])
+        #expect(signIn.user == "alice")
+        #expect(try given(&signIn, UserToken.credentials(), hasSession: true) == ["adopt alice"])
+        #expect(
+            try given(&signIn, UserToken.credentials(for: "bob"), hasSession: false)
+                == ["forget the names", "discard", "adopt bob", "sign as bob"])
+        #expect(signIn.user == "bob")
+        #expect(given(&signIn, .none, hasSession: false) == ["forget the names", "discard", "adopt nobody"])
+    }
 }

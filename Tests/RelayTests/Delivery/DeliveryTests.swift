@@ -353,4 +353,29 @@ import Testing
         #expect(list.map(\.id) == ["1"] && list.map(\.topic) == ["t"] && list.map(\.wasStored) == [true])
         #expect(delivery.takeResent().isEmpty)
     }
+
+    @Test("B30: while a cluster has no quorum, lines wait as long as it takes, and in order")
+    func noQuorum() throws {
+        var delivery = try opened()
+        _ = try delivery.submit(message("2"), at: now)
+        var moment = now
+        let refusal = NATSError.jetStream(JetStreamFailure(code: 503, errorCode: 10_008, text: "no quorum"))
+        for _ in 0..<600 {
+            var actions = delivery.answered([("1", .failure(refusal))], at: moment)
+            #expect(actions.removeFirst() == .tell(PublishNews(id: "1", state: .queued)))
+            guard case .wake(let next)? = actions.first, actions.count == 1 else {
+                Issue.record("\(actions)")
+                return
+            }
+            #expect(next > moment && next <= moment + .seconds(2))
+            moment = next
+            let again = delivery.moment(at: moment)
+            guard moment - now < OutboxPolicy.parley.duplicateWindow else {
+                #expect(again == [.lookUp(.init(message: message("1"), newestBefore: nil), topic: "t")])
+                #expect(delivery.lookedUp(id: "1", .absent, at: moment) == [.send(message("1"))])
+                return
+            }
+            #expect(again == [.send(message("1"))])
+        }
+    }
 }

@@ -24,9 +24,9 @@ import Testing
     }
 
     private func submit(
-        _ delivery: inout Delivery, _ message: OutboxMessage, after time: Duration = .zero
+        _ delivery: inout Delivery, _ message: OutboxMessage, isKeptFirst: Bool = false, after time: Duration = .zero
     ) throws -> [String] {
-        let actions = try delivery.submit(message, at: now + time)
+        let actions = try delivery.submit(message, isKeptFirst: isKeptFirst, at: now + time)
         #expect(ends(actions).isEmpty, "nothing gives way")
         return sent(actions)
     }
@@ -321,5 +321,66 @@ import Testing
         #expect(delivery.kept(before: .max, leaves: false, at: now).isEmpty)
         #expect(look(&delivery).isEmpty)
         #expect(delivery.kept(before: .max, leaves: true, at: now) == [.send(message("1"))])
+    }
+
+    @Test("An empty outbox is flushed as soon as it is open")
+    func emptyFlush() {
+        var delivery = Delivery()
+        #expect(!delivery.isFlushed)
+        #expect(open(&delivery).isEmpty)
+        #expect(delivery.isFlushed && delivery.isEmpty)
+    }
+
+    @Test("B29: each message has one outcome; what comes later finds it ended")
+    func oneOutcome() throws {
+        var delivery = try trusting(["1", "2", "3"])
+        #expect(delivery.state(of: "1") == .sending && delivery.inFlightCount == 3)
+        let told = PublishAcknowledgement(stream: "S", sequence: 7, isDuplicate: true)
+        #expect(
+            ends(delivery.answered([("1", .success(told))], at: now))
+                == [PublishNews(id: "1", state: .acknowledged(sequence: 7, isDuplicate: true))])
+        #expect(delivery.answered([("1", .success(told))], at: now).isEmpty)
+        let refusal = NATSError.publishNotPermitted(subject: "h.t")
+        #expect(delivery.answered([("1", .failure(refusal))], at: now).isEmpty)
+        #expect(
+            ends(delivery.answered([("2", .failure(refusal))], at: now))
+                == [PublishNews(id: "2", state: .failed(.notAuthorized("publishing to t")))])
+        #expect(delivery.answered([("2", .failure(refusal)), ("2", .failure(Self.noQuorum))], at: now).isEmpty)
+        #expect(
+            delivery.discardAll(.closedByUser)
+                == [.end(PublishNews(id: "3", state: .discarded(.closedByUser), mayBeStored: true))])
+        #expect(delivery.answered([("3", .success(told))], at: now).isEmpty)
+        #expect(delivery.isEmpty && delivery.byteCount == 0 && delivery.inFlightCount == 0)
+        #expect(PublishNews.State.discarded(.closedByUser).isFinal && !PublishNews.State.sending.isFinal)
+    }
+
+    @Test("B32: what the disk does not have yet holds back what is behind it, and leaves in order when it has it")
+    func keptFirst() throws {
+        var delivery = try trusting([])
+        for message in [message("1"), message("2"), message("x", "other")] {
+            #expect(try submit(&delivery, message, isKeptFirst: true).isEmpty)
+        }
+        #expect(look(&delivery).isEmpty && delivery.state(of: "1") == .queued && delivery.queuedCount == 3)
+        // The write that is over had the first alone.
+        let written = delivery.nextNumber - 2
+        #expect(delivery.kept(before: written, leaves: true, at: now) == [.send(message("1"))])
+        #expect(ends(delivery.cancel(id: "2", at: now)).map(\.id) == ["2"])
+        #expect(delivery.kept(before: .max, leaves: true, at: now) == [.send(message("x", "other"))])
+        #expect(try submit(&delivery, message("3")) == ["3"])
+    }
+
+    @Test("B30: what was under way when the connection was lost is sent again, in order, under the same identifiers")
+    func outage() throws {
+        var delivery = try trusting(["1", "2", "3", "4"], policy: OutboxPolicy(maximumInFlight: 3))
+        #expect(delivery.state(of: "3") == .sending && delivery.state(of: "4") == .queued)
+        #expect(stored(&delivery, "2", sequence: 2) == ["4"])
+        #expect(
+            delivery.connectionLost() == ["1", "3", "4"].map { .tell(PublishNews(id: $0, state: .queued)) })
+        #expect(try submit(&delivery, message("5")).isEmpty)
+        #expect(look(&delivery).isEmpty && delivery.state(of: "1") == .queued)
+        // The acknowledgement of what was sent before the loss may still arrive.
+        #expect(stored(&delivery, "1").isEmpty && delivery.state(of: "1") == nil)
+        #expect(open(&delivery) == ["3"])
+        #expect(stored(&delivery, "3", sequence: 3) == ["4", "5"])
     }
 }

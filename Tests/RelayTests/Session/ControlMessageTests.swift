@@ -61,4 +61,12 @@ struct ControlMessageTests {
         #expect(altered != text)
         #expect(try read(Array(altered.utf8)).kind == .signedInElsewhere)
     }
+
+    @Test("codes of RongCloud and Nexconn mean their causes")
+    func codes() {
+        #expect(ControlMessage(kind: .code(31_008)).connectionReason == .appBlocked(nil))
+        #expect(ControlMessage(kind: .code(31_029)).connectionReason == .deactivated(nil))
+        #expect(ControlMessage(kind: .code(19)).connectionReason == .deactivated(nil))
+        #expect(ControlMessage(kind: .code(4_711)).connectionReason == .unknown(4_711))
+    }
 }
