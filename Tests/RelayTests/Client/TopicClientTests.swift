@@ -330,18 +330,6 @@ struct TopicClientTests {
         await client.close()
     }
 
-    @Test("B34 a payload that cannot be read is reported and the stream goes on")
-    func unreadable() async throws {
-        let (network, client) = try await MemoryNetwork.connected()
-        let received = try await client.gathered(">")
-        try network.server.store("h4sh.chat.room", [0xC1, 0xFF])
-        _ = try await client.publish(topic: "chat.room", message: "fine")
-        try await received.wait(for: "the next message") { $0.count == 3 }
-        #expect(received.all[1] == .unreadable(sequence: 1, topic: "chat.room", bytes: 2))
-        #expect(received.texts == ["fine"])
-        await client.close()
-    }
-
     @Test("A subscription says that it catches up, and up to where it has delivered everything")
     func progress() async throws {
         let (network, client) = try await MemoryNetwork.connected()
