@@ -100,7 +100,8 @@ struct Desk {
         return desk
     }
 
-    /// What an earlier run has kept opens behind the start, before there is a connection; the effects are of that alone.
+    /// Opens what an earlier run has kept, after the start and before there is a connection; the effects are only those
+    /// of that.
     static func opened(
         _ kept: KeptDesk?, named topics: [String] = [], size: Size = Size(rows: 24, columns: 80),
         state: ConnectionStatus.State = .connecting
