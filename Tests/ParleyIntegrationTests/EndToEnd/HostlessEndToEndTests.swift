@@ -88,7 +88,7 @@ extension EndToEndTests {
 
             let list = try await network.parley(["inbox", "list", "--all", "--sudo-id", "the-seller", "--json"])
             #expect(list.exitCode == 0, "\(list)")
-            #expect(list.diagnostics.contains("as kept here, as of 2023-11-14T22:13:20"), "\(list)")
+            #expect(list.diagnostics.contains("stored here, as of 2023-11-14T22:13:20"), "\(list)")
             let items = try JSONLine(list.output)["items"].array
             #expect(items.map { $0["message"].string } == ["letter 1"])
             #expect(items.map { $0["sudoId"].string } == ["the-seller"])
